@@ -1,0 +1,71 @@
+-- cancel(job_ids, reason) → (job_id, answer, outcome)
+--
+-- Move: ready, delayed, parked → finished(cancelled). A leased job gets a durable flag instead: its worker is told by
+-- its next heartbeat, and every move out of `leased` but finish ends it as cancelled.
+-- Answers: `cancelled`; `requested` (it is running); `finished` with the outcome it already has; `missing`.
+-- A job may hop between two places while cancel waits for its row: so it looks again, each time with a fresh snapshot,
+-- until it has ended the job, flagged it, or seen it finished. (Above READ COMMITTED such a hop is a 40001.)
+-- Locks: one place row at a time, jobs in order of id.
+create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null)
+returns table (job_id uuid, answer text, outcome fencepost.outcome)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_job fencepost.job;
+  v_row record;
+begin
+  perform fencepost.durable();
+  for job_id in select distinct a.id from unnest(p_job_ids) as a(id) order by a.id loop
+    outcome := null;
+    select * into v_job from fencepost.job j where j.id = job_id;
+    if not found then
+      answer := 'missing';
+      return next;
+      continue;
+    end if;
+    loop -- guard: cancel.loop
+      delete from fencepost.ready r
+      where r.queue = v_job.queue and r.priority = v_job.priority and r.seq = v_job.seq
+      returning r.tries, r.releases, r.failures, r.losses into v_row;
+      if not found then
+        delete from fencepost.delayed d where d.job_id = v_job.id
+        returning d.tries, d.releases, d.failures, d.losses into v_row;
+      end if;
+      if not found then
+        delete from fencepost.parked p where p.job_id = v_job.id
+        returning p.tries, p.releases, p.failures, p.losses into v_row;
+      end if;
+      if found then
+        insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
+        values (v_job.id, fencepost.clock(), 'cancelled', v_row.tries, v_row.releases, v_row.failures, v_row.losses,
+                coalesce(p_reason, 'cancelled'));
+        answer := 'cancelled';
+        outcome := 'cancelled';
+        exit;
+      end if;
+
+      update fencepost.leased l
+      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock())
+      where l.job_id = v_job.id;
+      if found then
+        answer := 'requested';
+        exit;
+      end if;
+
+      select f.outcome into outcome from fencepost.finished f where f.job_id = v_job.id;
+      if found then
+        answer := 'finished';
+        exit;
+      end if;
+
+      perform 1 from fencepost.job j where j.id = v_job.id;
+      if not found then
+        answer := 'missing';
+        exit;
+      end if;
+    end loop;
+    return next;
+  end loop;
+end $$;

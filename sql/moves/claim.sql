@@ -1,0 +1,78 @@
+-- claim(queue, limit, worker, tasks, turn, again)
+--   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
+--      claimed_at, expires_at, lease_ms, created_at)
+--
+-- Move: ready → leased, for at most `limit` jobs of the queue, by priority (smaller first) and then by seq.
+-- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
+-- The fence of a lease is (job_id, lease_id, nonce). The nonce keeps a fence apart from one that a sequence hands out
+-- again after a failover to a replica that was behind.
+-- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
+-- leases that one took.
+-- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
+create or replace function fencepost.claim(
+  p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
+  p_again boolean default false
+) returns table (
+  job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
+  failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
+  expires_at timestamptz, lease_ms integer, created_at timestamptz
+)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_nonce bigint := floor(random() * 9007199254740991); -- fits a JavaScript number
+begin
+  perform fencepost.durable();
+  if p_turn is not null then
+    perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: claim.turn
+    if p_again then
+      return query
+        select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
+               l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at
+        from fencepost.leased l
+        join fencepost.job j on j.id = l.job_id
+        where l.worker = p_worker and l.turn = p_turn
+        order by l.priority, l.seq;
+      if found then
+        return;
+      end if;
+    end if;
+  end if;
+
+  return query
+    with taken as (
+      -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
+      delete from fencepost.ready r
+      where r.ctid = any (array(
+        select q.ctid
+        from fencepost.ready q
+        where q.queue = p_queue and (p_tasks is null or q.task = any (p_tasks))
+        order by q.priority, q.seq
+        limit p_limit
+        for update skip locked)) -- guard: claim.skip_locked
+      returning r.*
+    ), leases as materialized (
+      select nextval('fencepost.lease_seq') as lease_id, o.*
+      from (
+        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at, fencepost.clock() as claimed_at
+        from taken t
+        join fencepost.job j on j.id = t.job_id
+        order by t.priority, t.seq -- the delete answers in heap order
+      ) o
+    ), put as (
+      insert into fencepost.leased
+        (lease_id, nonce, job_id, seq, claimed_at, expires_at, turn, lease_ms, tries, releases, priority, failures,
+         losses, failures_max, losses_max, queue, task, worker)
+      select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', p_turn,
+             l.lease_ms, l.try, l.releases, l.priority, l.failures, l.losses, l.failures_max, l.losses_max, l.queue,
+             l.task, p_worker
+      from leases l
+    )
+    select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
+           l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
+           l.created_at
+    from leases l
+    order by l.priority, l.seq;
+end $$;

@@ -1,0 +1,99 @@
+-- fail(job_ids, lease_ids, nonces, errors, delays_ms, finals) → (job_id, lease_id, answer, outcome)
+--
+-- Move: leased → delayed (place() for a delay of 0), or → finished(failed) when the failures are used up or the error
+-- is `final`, or → finished(cancelled) when a cancel was requested. By the fence; adds one to `failures`.
+-- Answers: `retrying`, `failed`, `cancelled`; `already` if this very lease failed before; `stale` if the lease is no
+--   longer held (what was said is kept in `attempt`; `outcome` tells how the job ended, if it has).
+-- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
+create or replace function fencepost.fail(
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_errors jsonb[], p_delays_ms bigint[],
+  p_finals boolean[]
+) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+  v_leases bigint[];
+  v_outcomes fencepost.outcome[];
+  v_ready fencepost.ready[];
+  v_ask record;
+begin
+  perform fencepost.durable();
+  with asked as (
+    select * from unnest(p_job_ids, p_lease_ids, p_nonces, p_errors, p_delays_ms, p_finals)
+      as a(job_id, lease_id, nonce, error, delay_ms, final)
+    order by a.lease_id
+  ), ended as (
+    delete from fencepost.leased l
+    using asked a
+    where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: fail.fence
+    returning l.*, a.error, a.delay_ms, a.final, fencepost.clock() as ended_at
+  ), judged as (
+    select e.*, (e.failures + 1)::smallint as failures_now,
+           case when e.cancel_requested_at is not null then 'cancelled' -- guard: fail.cancel
+                when e.final or e.failures + 1 > e.failures_max then 'failed' -- guard: fail.budget
+           end::fencepost.outcome as outcome,
+           case when e.cancel_requested_at is not null then 'cancel_requested'
+                when e.final then 'not_retryable'
+                when e.failures + 1 > e.failures_max then 'failures_exhausted'
+           end as reason
+    from ended e
+  ), put_finished as (
+    insert into fencepost.finished
+      (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
+       error)
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, e.outcome, e.tries, e.releases, e.failures_now,
+           e.losses, e.worker, e.reason, e.error
+    from judged e
+    where e.outcome is not null
+  ), put_delayed as (
+    insert into fencepost.delayed
+      (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task)
+    select e.job_id, e.ended_at + e.delay_ms * interval '1 ms', e.seq, e.tries, e.releases, e.priority,
+           e.failures_now, e.losses, e.failures_max, e.losses_max, e.queue, e.task
+    from judged e
+    where e.outcome is null and e.delay_ms > 0
+  ), log as (
+    insert into fencepost.attempt
+      (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason, error)
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'failed', e.worker, e.reason, e.error
+    from judged e
+  )
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.outcome),
+         array_agg(row(e.job_id, e.seq, e.tries, e.releases, e.priority, e.failures_now, e.losses, e.failures_max,
+                       e.losses_max, e.queue, e.task)::fencepost.ready)
+           filter (where e.outcome is null and e.delay_ms <= 0)
+  into v_jobs, v_leases, v_outcomes, v_ready
+  from judged e;
+
+  if v_ready is not null then
+    perform fencepost.place(v_ready);
+  end if;
+
+  -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
+  for v_ask in
+    select a.*, e.lease_id is not null as ended, coalesce(e.outcome, f.outcome) as outcome,
+           t.ending is not distinct from 'failed' as same
+    from unnest(p_job_ids, p_lease_ids, p_nonces, p_errors) as a(job_id, lease_id, nonce, error)
+    left join unnest(v_jobs, v_leases, v_outcomes) as e(job_id, lease_id, outcome)
+      on e.job_id = a.job_id and e.lease_id = a.lease_id
+    left join fencepost.finished f on f.job_id = a.job_id
+    left join fencepost.attempt t on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
+    order by a.job_id, a.lease_id
+  loop
+    job_id := v_ask.job_id;
+    lease_id := v_ask.lease_id;
+    outcome := v_ask.outcome;
+    if v_ask.ended then
+      answer := coalesce(v_ask.outcome::text, 'retrying');
+    elsif v_ask.same then -- guard: fail.already
+      answer := 'already';
+    else
+      perform fencepost.record_late(v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'failed', v_ask.error);
+      answer := 'stale';
+    end if;
+    return next;
+  end loop;
+end $$;

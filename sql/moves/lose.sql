@@ -1,0 +1,73 @@
+-- lose(limit) → (job_id, lease_id, worker, answer, outcome)
+--
+-- Move, for leases that have run out by the database's clock: leased → place(), or → finished(failed) when the losses
+-- are used up, or → finished(cancelled) when a cancel was requested. Adds one to `losses` if the handler had started,
+-- otherwise to `releases`. Safe from any number of processes at any time.
+-- Answers: `lost`, `released` (it had not started), `failed`, `cancelled`.
+-- Locks: lease rows, skipping locked ones: a lease whose settle or heartbeat is in flight is not lost.
+create or replace function fencepost.lose(p_limit integer default 1000)
+returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := fencepost.clock();
+  v_jobs uuid[];
+  v_leases bigint[];
+  v_workers text[];
+  v_answers text[];
+  v_outcomes fencepost.outcome[];
+  v_ready fencepost.ready[];
+begin
+  perform fencepost.durable();
+  with ended as (
+    delete from fencepost.leased l
+    where l.ctid = any (array(
+      select q.ctid
+      from fencepost.leased q
+      where q.expires_at <= v_now -- guard: lose.expired
+      order by q.lease_id
+      limit p_limit
+      for update skip locked)) -- guard: lose.skip_locked
+    returning l.*, l.started_at is not null as started -- guard: lose.started
+  ), judged as (
+    select e.*,
+           (e.losses + e.started::int)::smallint as losses_now,
+           e.releases + (not e.started)::int as releases_now,
+           case when e.cancel_requested_at is not null then 'cancelled' -- guard: lose.cancel
+                when e.started and e.losses + 1 > e.losses_max then 'failed' -- guard: lose.budget
+           end::fencepost.outcome as outcome,
+           case when e.cancel_requested_at is not null then 'cancel_requested'
+                when e.started and e.losses + 1 > e.losses_max then 'losses_exhausted'
+           end as reason
+    from ended e
+  ), put_finished as (
+    insert into fencepost.finished
+      (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
+    select e.job_id, e.lease_id, e.nonce, v_now, e.started_at, e.outcome, e.tries, e.releases_now, e.failures,
+           e.losses_now, e.worker, e.reason
+    from judged e
+    where e.outcome is not null
+  ), log as (
+    insert into fencepost.attempt
+      (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
+    select e.job_id, e.lease_id, e.nonce, v_now, e.claimed_at, e.started_at,
+           case when e.started then 'lost' else 'released' end, e.worker,
+           case when e.started then 'lease_ran_out' else 'lease_ran_out_before_start' end
+    from judged e
+  )
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.worker),
+         array_agg(coalesce(e.outcome::text, case when e.started then 'lost' else 'released' end)),
+         array_agg(e.outcome),
+         array_agg(row(e.job_id, e.seq, e.tries, e.releases_now, e.priority, e.failures, e.losses_now,
+                       e.failures_max, e.losses_max, e.queue, e.task)::fencepost.ready)
+           filter (where e.outcome is null)
+  into v_jobs, v_leases, v_workers, v_answers, v_outcomes, v_ready
+  from judged e;
+
+  if v_ready is not null then
+    perform fencepost.place(v_ready);
+  end if;
+  return query select * from unnest(v_jobs, v_leases, v_workers, v_answers, v_outcomes);
+end $$;

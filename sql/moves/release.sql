@@ -1,0 +1,76 @@
+-- release(job_ids, lease_ids, nonces, reason) → (job_id, lease_id, answer, outcome)
+--
+-- Move: leased → place(), by the worker's own decision (shutdown, no room, drained), with its seq, at no charge: adds
+-- one to `releases`, which has no budget. → finished(cancelled) when a cancel was requested.
+-- Answers: `released`, `cancelled`; `already` if this very lease was released before; `stale` if it is no longer held.
+-- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
+create or replace function fencepost.release(
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_reason text
+) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_jobs uuid[];
+  v_leases bigint[];
+  v_outcomes fencepost.outcome[];
+  v_ready fencepost.ready[];
+  v_ask record;
+begin
+  perform fencepost.durable();
+  with asked as (
+    select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce) order by a.lease_id
+  ), ended as (
+    delete from fencepost.leased l
+    using asked a
+    where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: release.fence
+    returning l.*, l.releases + 1 as releases_now, fencepost.clock() as ended_at,
+              case when l.cancel_requested_at is not null then 'cancelled' end::fencepost.outcome as outcome -- guard: release.cancel
+  ), put_finished as (
+    insert into fencepost.finished
+      (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, e.outcome, e.tries, e.releases_now, e.failures,
+           e.losses, e.worker, 'cancel_requested'
+    from ended e
+    where e.outcome is not null
+  ), log as (
+    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'released', e.worker, p_reason
+    from ended e
+  )
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.outcome),
+         array_agg(row(e.job_id, e.seq, e.tries, e.releases_now, e.priority, e.failures, e.losses, e.failures_max,
+                       e.losses_max, e.queue, e.task)::fencepost.ready) filter (where e.outcome is null)
+  into v_jobs, v_leases, v_outcomes, v_ready
+  from ended e;
+
+  if v_ready is not null then
+    perform fencepost.place(v_ready);
+  end if;
+
+  -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
+  for v_ask in
+    select a.*, e.lease_id is not null as ended, coalesce(e.outcome, f.outcome) as outcome,
+           t.ending is not distinct from 'released' as same
+    from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
+    left join unnest(v_jobs, v_leases, v_outcomes) as e(job_id, lease_id, outcome)
+      on e.job_id = a.job_id and e.lease_id = a.lease_id
+    left join fencepost.finished f on f.job_id = a.job_id
+    left join fencepost.attempt t on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
+    order by a.job_id, a.lease_id
+  loop
+    job_id := v_ask.job_id;
+    lease_id := v_ask.lease_id;
+    outcome := v_ask.outcome;
+    if v_ask.ended then
+      answer := coalesce(v_ask.outcome::text, 'released');
+    elsif v_ask.same then -- guard: release.already
+      answer := 'already';
+    else
+      perform fencepost.record_late(v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'released', null);
+      answer := 'stale';
+    end if;
+    return next;
+  end loop;
+end $$;

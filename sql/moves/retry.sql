@@ -1,0 +1,56 @@
+-- retry(job_ids) → (job_id, answer, outcome)
+--
+-- Move: finished (not succeeded) → place(), by a person or a policy. The old outcome moves to `attempt` in the same
+-- statement. Counters go on; the budgets are granted anew on top of them.
+-- Answers: `retried`; `succeeded`: that is final; `unfinished`: the job has not ended (or was retried a moment ago);
+--   `missing`.
+-- Locks: rows of `finished` in order of job_id.
+create or replace function fencepost.retry(p_job_ids uuid[])
+returns table (job_id uuid, answer text, outcome fencepost.outcome)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_ready fencepost.ready[];
+begin
+  perform fencepost.durable();
+  with undone as (
+    delete from fencepost.finished f
+    using (select distinct a.id from unnest(p_job_ids) as a(id) order by a.id) a
+    where f.job_id = a.id and f.outcome <> 'succeeded' -- guard: retry.final
+    returning f.*
+  ), log as (
+    insert into fencepost.attempt as t
+      (job_id, lease_id, nonce, ended_at, started_at, retried_at, outcome, ending, worker, reason, error)
+    select u.job_id, coalesce(u.lease_id, nextval('fencepost.lease_seq')), coalesce(u.nonce, 0), u.finished_at,
+           u.started_at, fencepost.clock(), u.outcome,
+           case when u.outcome in ('failed', 'cancelled') then u.outcome::text else 'unknown' end, u.worker, u.reason,
+           u.error
+    from undone u
+    on conflict (job_id, lease_id, nonce) do update
+      set outcome = excluded.outcome, retried_at = excluded.retried_at, reason = coalesce(t.reason, excluded.reason)
+  )
+  select array_agg(row(j.id, j.seq, u.tries, u.releases, j.priority, u.failures, u.losses,
+                       least(u.failures + j.failures_max, 32767), least(u.losses + j.losses_max, 32767), j.queue,
+                       j.task)::fencepost.ready)
+  into v_ready
+  from undone u
+  join fencepost.job j on j.id = u.job_id;
+
+  if v_ready is not null then
+    perform fencepost.place(v_ready);
+  end if;
+  return query
+    select a.id,
+           case when r.job_id is not null then 'retried'
+                when f.outcome = 'succeeded' then 'succeeded'
+                when j.id is not null then 'unfinished'
+                else 'missing' end,
+           f.outcome
+    from (select distinct x.id from unnest(p_job_ids) as x(id)) a
+    left join unnest(v_ready) r on r.job_id = a.id
+    left join fencepost.finished f on f.job_id = a.id
+    left join fencepost.job j on j.id = a.id
+    order by a.id;
+end $$;

@@ -1,0 +1,29 @@
+-- start(job_ids, lease_ids, nonces) → (job_id, lease_id, answer, cancel_requested)
+--
+-- Marks leases as started, before their handlers run: a lease that is lost later costs its job a loss only if it was.
+-- Answers: `started` (also when asked again); `stale` if the lease is gone: the handler must not run.
+-- Locks: the lease rows.
+create or replace function fencepost.start(
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[]
+) returns table (job_id uuid, lease_id bigint, answer text, cancel_requested boolean)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+  perform fencepost.durable();
+  return query
+    with asked as (
+      select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce) order by a.lease_id
+    ), marked as (
+      update fencepost.leased l
+      set started_at = coalesce(l.started_at, fencepost.clock())
+      from asked a
+      where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: start.fence
+      returning l.job_id, l.lease_id, l.cancel_requested_at is not null as cancel_requested
+    )
+    select a.job_id, a.lease_id, case when m.lease_id is null then 'stale' else 'started' end,
+           coalesce(m.cancel_requested, false)
+    from asked a
+    left join marked m on m.lease_id = a.lease_id and m.job_id = a.job_id;
+end $$;

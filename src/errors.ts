@@ -1,0 +1,153 @@
+/**
+ * The one catalogue of errors. A code is stable and may be matched on; the message says what happened, the hint what
+ * to do next. docs/reference/errors.md is generated from this file.
+ *
+ * Expected endings (`stale`, `already`, `existing`, …) are not errors: moves answer them as values.
+ */
+const catalogue = {
+  FP_INPUT_INVALID: {
+    title: 'The input does not fit the task’s schema',
+    hint: 'Fix the fields named in the message, or change the input schema of the task.',
+  },
+  FP_INPUT_NOT_JSON: {
+    title: 'A value cannot be stored as JSON',
+    hint: 'Send plain JSON: no functions, symbols, BigInts, cycles, NaN or Infinity, no U+0000 in strings, no lone surrogates. Convert dates and maps yourself.',
+  },
+  FP_INPUT_TOO_LARGE: {
+    title: 'A payload is over the size limit',
+    hint: 'Store the data elsewhere and send a reference, or raise `payloadBytesMax`.',
+  },
+  FP_INPUT_TOO_DEEP: {
+    title: 'A payload is nested too deeply',
+    hint: 'Flatten the data: JSON deeper than the limit is refused before it costs the database anything.',
+  },
+  FP_OPTION_INVALID: {
+    title: 'An option is malformed or out of range',
+    hint: 'See the option’s range in docs/reference/defaults.md.',
+  },
+  FP_DURATION_INVALID: {
+    title: 'A duration cannot be read or is out of range',
+    hint: "Write durations as '500ms', '30s', '5m', '2h', '3d' or as a number of milliseconds.",
+  },
+  FP_TASK_UNKNOWN: {
+    title: 'No such task is known here',
+    hint: 'Define it with task(name, …) and pass it to the client or worker, or fix the spelling.',
+  },
+  FP_TASK_DUPLICATE: {
+    title: 'Two tasks have the same name',
+    hint: 'Task names are stored with the jobs: give each task its own name.',
+  },
+  FP_QUEUE_UNKNOWN: {
+    title: 'No such queue has ever held a job',
+    hint: 'Run `fencepost queues` for the ones that exist, or fix the spelling.',
+  },
+  FP_ID_INVALID: {
+    title: 'A job id is not a UUID',
+    hint: 'Job ids look like 0198c1a2-7b1e-7cc3-98c4-dc0c0c07398f. `fencepost jobs list` shows them.',
+  },
+  FP_ID_CONFLICT: {
+    title: 'A job with this id exists and differs',
+    hint: 'The first job stands unchanged and nothing of this call was stored. Use a new id for a different job.',
+  },
+  FP_JOB_UNKNOWN: {
+    title: 'There is no job with this id',
+    hint: 'Check the id, the database and the schema; a purged job is gone for good.',
+  },
+  FP_JOB_NOT_SUCCEEDED: {
+    title: 'The job ended without success',
+    hint: '`fencepost jobs show <id>` tells why; `fencepost jobs retry <id>` runs it again.',
+  },
+  FP_JOB_FINAL: {
+    title: 'A succeeded job is final',
+    hint: 'Enqueue a new job instead of retrying this one.',
+  },
+  FP_RESULT_TIMEOUT: {
+    title: 'The job did not end within the time waited',
+    hint: 'The job is not affected. Wait longer, or look at it with `fencepost jobs show <id>`.',
+  },
+  FP_LEASE_LOST: {
+    title: 'This attempt no longer owns its job',
+    hint: 'Nothing of this attempt was committed. The job was handed to another attempt or has ended; see `fencepost jobs show <id>`.',
+  },
+  FP_DATABASE_UNREACHABLE: {
+    title: 'The database cannot be reached',
+    hint: 'Check that the server runs and that DATABASE_URL names the right host, port, user and database.',
+  },
+  FP_DATABASE_UNSUPPORTED: {
+    title: 'This PostgreSQL is too old',
+    hint: 'Fencepost needs PostgreSQL 15 or newer.',
+  },
+  FP_DATABASE_PRIVILEGE: {
+    title: 'The database user lacks a privilege',
+    hint: 'Grant the privilege named in the message, or run `fencepost migrate` once as a user who has it.',
+  },
+  FP_DATABASE_ERROR: {
+    title: 'The database refused a statement',
+    hint: 'The cause holds the server’s own error. If it does not point at your data or your server, please report it.',
+  },
+  FP_SCHEMA_NAME_INVALID: {
+    title: 'The schema name is not usable',
+    hint: 'Use lower-case letters, digits and underscores, starting with a letter, 40 characters at most, not starting with pg_.',
+  },
+  FP_SCHEMA_MISSING: {
+    title: 'The schema is not installed in this database',
+    hint: 'Run `fencepost migrate`.',
+  },
+  FP_SCHEMA_OLDER: {
+    title: 'The schema is older than this version of Fencepost',
+    hint: 'Run `fencepost migrate`.',
+  },
+  FP_SCHEMA_NEWER: {
+    title: 'The schema is newer than this version of Fencepost can use',
+    hint: 'Upgrade the fencepost package in this process. Nothing was changed.',
+  },
+  FP_SCHEMA_FOREIGN: {
+    title: 'The schema holds something that is not Fencepost',
+    hint: 'Choose another schema name; Fencepost never touches tables it did not make.',
+  },
+  FP_TRANSACTION_ROLLED_BACK: {
+    title: 'COMMIT was answered with ROLLBACK',
+    hint: 'An error inside the transaction was caught and ignored; PostgreSQL then rolls everything back. Nothing was stored. Let errors leave the transaction.',
+  },
+  FP_COMMIT_UNKNOWN: {
+    title: 'The connection was lost during COMMIT and the outcome could not be learnt',
+    hint: 'Repeat the whole transaction with the same job ids: enqueues that did commit are recognised and not repeated.',
+  },
+  FP_EMBEDDED_UNAVAILABLE: {
+    title: 'The embedded PostgreSQL cannot run here',
+    hint: 'Set DATABASE_URL to a PostgreSQL 15 or newer, for example DATABASE_URL=postgres://user:password@localhost:5432/app',
+  },
+  FP_EMBEDDED_FAILED: {
+    title: 'The embedded PostgreSQL did not start',
+    hint: 'The last lines of its log are in the message. Setting DATABASE_URL avoids the embedded server.',
+  },
+  FP_CLOSED: {
+    title: 'This client has been closed',
+    hint: 'Create a new one with fencepost().',
+  },
+  FP_LAB_UNKNOWN: {
+    title: 'No such failure mode is in the lab',
+    hint: 'Run `fencepost lab` for the list.',
+  },
+  FP_USAGE: {
+    title: 'The command line cannot be understood',
+    hint: 'Add --help to see what the command takes.',
+  },
+} as const
+
+export type ErrorCode = keyof typeof catalogue
+
+export const errorCatalogue: Readonly<Record<ErrorCode, { readonly title: string; readonly hint: string }>> = catalogue
+
+export class FencepostError extends Error {
+  readonly code: ErrorCode
+  readonly hint: string
+
+  constructor(code: ErrorCode, detail?: string, options: { cause?: unknown; hint?: string } = {}) {
+    const { title, hint } = catalogue[code]
+    super(detail ? `${title}: ${detail}` : title, 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'FencepostError'
+    this.code = code
+    this.hint = options.hint ?? hint
+  }
+}

@@ -1,0 +1,22 @@
+export {
+  type AnyTask,
+  type Enqueued,
+  type EnqueueOptions,
+  type Fencepost,
+  type FencepostOptions,
+  fencepost,
+} from './client/fencepost.js'
+export type { JobOptions } from './client/new-job.js'
+export { type ErrorCode, FencepostError } from './errors.js'
+export type { EventName, FencepostEvents } from './events.js'
+export type { Json } from './job/json.js'
+export type { Ending, Outcome, Place } from './job/places.js'
+export { NonRetryable, RetryAfter } from './job/verdict.js'
+export type { CancelAnswer, RetryAnswer, WakeAnswer } from './store/control.js'
+export type { Queryable } from './store/database.js'
+export type { EnqueueAnswer } from './store/enqueue.js'
+export type { AttemptView, JobDetail, JobView } from './store/read.js'
+export type { Duration } from './task/duration.js'
+export type { RetryOptions } from './task/retry-policy.js'
+export { type JobContext, type Task, type TaskOptions, task } from './task/task.js'
+export type { Worker, WorkOptions } from './worker/worker.js'

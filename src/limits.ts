@@ -1,0 +1,37 @@
+/** What holds when nothing is said. docs/reference/defaults.md is generated from this file. */
+export const defaults = {
+  schema: 'fencepost',
+  queue: 'default',
+  priority: 0,
+  retryLimit: 5,
+  retryBackoff: 'exponential',
+  retryDelayMs: 2_000,
+  retryDelayMsMax: 300_000,
+  retryJitter: 0.2,
+  lossesMax: 5,
+  leaseMs: 30_000,
+  timeoutMs: 900_000,
+  payloadBytesMax: 1_048_576,
+  poolSize: 10,
+  concurrency: 10,
+  pollMs: 500,
+  shutdownGraceMs: 30_000,
+  databaseRetryMs: 30_000,
+} as const
+
+/** A limit on everything. Beyond one of these a call is refused before it costs the database anything. */
+export const limits = {
+  payloadBytesMax: 64 * 1_048_576,
+  payloadDepthMax: 100,
+  enqueueManyMax: 10_000,
+  nameLengthMax: 200,
+  schemaLengthMax: 40,
+  priorityMin: -100,
+  priorityMax: 100,
+  retryLimitMax: 10_000,
+  lossesMax: 10_000,
+  durationMsMax: 3650 * 86_400_000,
+  leaseMsMin: 1_000,
+  leaseMsMax: 86_400_000,
+  concurrencyMax: 10_000,
+} as const

@@ -1,0 +1,69 @@
+import type { Outcome, Place } from '../job/places.js'
+import type { Database, Queryable } from './database.js'
+
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing'
+export type RetryAnswer = 'retried' | 'succeeded' | 'unfinished' | 'missing'
+export type WakeAnswer = 'woken' | 'kept' | 'existing' | 'finished' | 'missing'
+
+export interface Controlled<Answer extends string> {
+  readonly jobId: string
+  readonly answer: Answer
+  readonly outcome: Outcome | null
+}
+
+interface ControlledRow<Answer> {
+  job_id: string
+  answer: Answer
+  outcome: Outcome | null
+}
+
+/** Ends jobs that do not run, and flags those that do. */
+export async function cancel(
+  db: Database,
+  jobIds: readonly string[],
+  reason: string | null,
+  tx?: Queryable,
+): Promise<Controlled<CancelAnswer>[]> {
+  const rows = await db.move<ControlledRow<CancelAnswer>>(
+    'select * from fencepost.cancel($1::uuid[], $2)',
+    () => [jobIds, reason],
+    tx,
+  )
+  return rows.map(controlled)
+}
+
+/** Undoes endings other than success, with fresh budgets. */
+export async function retryEnded(
+  db: Database,
+  jobIds: readonly string[],
+  tx?: Queryable,
+): Promise<Controlled<RetryAnswer>[]> {
+  const rows = await db.move<ControlledRow<RetryAnswer>>('select * from fencepost.retry($1::uuid[])', () => [jobIds], tx)
+  return rows.map(controlled)
+}
+
+/** Sends a signal to a job; one that comes before the job waits for it is kept. */
+export async function wake(
+  db: Database,
+  jobId: string,
+  name: string,
+  payloadText: string,
+  tx?: Queryable,
+): Promise<WakeAnswer> {
+  const rows = await db.move<{ answer: WakeAnswer }>(
+    'select * from fencepost.wake($1, $2, $3::jsonb)',
+    () => [jobId, name, payloadText],
+    tx,
+  )
+  return (rows[0] as (typeof rows)[0]).answer
+}
+
+/** Moves jobs whose time has come to where they can be claimed. */
+export async function promoteDue(db: Database, limit = 1_000): Promise<{ jobId: string; place: Place }[]> {
+  const rows = await db.move<{ job_id: string; place: Place }>('select * from fencepost.promote($1)', () => [limit])
+  return rows.map((row) => ({ jobId: row.job_id, place: row.place }))
+}
+
+function controlled<Answer extends string>(row: ControlledRow<Answer>): Controlled<Answer> {
+  return { jobId: row.job_id, answer: row.answer, outcome: row.outcome }
+}

@@ -1,0 +1,166 @@
+import pg from 'pg'
+import { FencepostError } from '../errors.js'
+import { defaults } from '../limits.js'
+import { catalogued, isConnectionLost, isRolledBackByServer } from './database-errors.js'
+import { checkedSchemaName, inSchema } from './schema-name.js'
+
+/** A connection or a transaction of the caller's: `pg`’s Client and PoolClient are ones. */
+export interface Queryable {
+  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
+}
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly schema?: string
+  readonly poolSize?: number
+  /** How long a move is repeated while the database is away. */
+  readonly retryMs?: number
+  readonly applicationName?: string
+}
+
+/** int8 (20) as a number: sequences and nonces stay below 2^53. */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+}
+
+const transactionIdleMs = 60_000
+const pauseMsMax = 2_000
+
+/** The connections of one process to one schema, and the rules for a commit whose reply was lost. */
+export class Database {
+  readonly schema: string
+  readonly #pool: pg.Pool
+  readonly #retryMs: number
+  #closed = false
+
+  constructor(options: DatabaseOptions) {
+    this.schema = checkedSchemaName(options.schema ?? defaults.schema)
+    this.#retryMs = options.retryMs ?? defaults.databaseRetryMs
+    this.#pool = new pg.Pool({
+      connectionString: checkedUrl(options.url),
+      max: options.poolSize ?? defaults.poolSize,
+      application_name: options.applicationName ?? 'fencepost',
+      connectionTimeoutMillis: 10_000,
+      keepAlive: true,
+      types,
+    })
+    // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.
+    this.#pool.on('error', () => {})
+  }
+
+  /**
+   * Runs one statement that is a move (or a read) and repeats it after a lost connection, a serialization failure or a
+   * deadlock: moves are made to be repeated. `again` is true for a repeat. With a transaction of the caller's it runs
+   * there, once: what follows an error is the caller's to decide.
+   */
+  async move<Row>(sql: string, values: (again: boolean) => unknown[], tx?: Queryable): Promise<Row[]> {
+    const text = inSchema(sql, this.schema)
+    if (tx) {
+      try {
+        return (await tx.query(text, values(false))).rows as Row[]
+      } catch (error) {
+        throw catalogued(error)
+      }
+    }
+    const giveUpAt = Date.now() + this.#retryMs
+    for (let tries = 0; ; tries++) {
+      if (this.#closed) throw new FencepostError('FP_CLOSED')
+      try {
+        return (await this.#pool.query(text, values(tries > 0))).rows as Row[]
+      } catch (error) {
+        const repeat = isRolledBackByServer(error) || isConnectionLost(error)
+        const pauseMs = Math.min(20 * 2 ** tries, pauseMsMax) * (0.5 + Math.random() / 2)
+        if (!repeat || Date.now() + pauseMs > giveUpAt) throw catalogued(error)
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      }
+    }
+  }
+
+  /** One statement, once: for what must not be repeated blindly, such as checking the connection at start. */
+  async once<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    try {
+      return (await this.#pool.query(inSchema(sql, this.schema), values)).rows as Row[]
+    } catch (error) {
+      throw catalogued(error)
+    }
+  }
+
+  /**
+   * A transaction that we own. COMMIT is believed only if the server says COMMIT: after an error that was swallowed
+   * inside, it answers ROLLBACK, without an error. If the reply is lost, the server is asked what became of it.
+   */
+  async transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect()
+    let broken: Error | undefined
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      await client.query(`begin; set local idle_in_transaction_session_timeout = ${transactionIdleMs}`)
+      const result = await work(client)
+      const { rows } = await client.query<{ xid: string | null }>('select pg_current_xact_id_if_assigned()::text as xid')
+      await this.#commit(client, rows[0]?.xid ?? null)
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((rollbackError: Error) => {
+        broken ??= rollbackError
+      })
+      throw error instanceof pg.DatabaseError || isConnectionLost(error) ? catalogued(error) : error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  async #commit(client: pg.PoolClient, xid: string | null): Promise<void> {
+    let command: string
+    try {
+      command = (await client.query('commit')).command
+    } catch (error) {
+      if (!isConnectionLost(error)) throw error
+      if (xid === null) return // nothing was written, so nothing can have been lost
+      const fate = await this.#fateOf(xid)
+      if (fate === 'committed') return
+      if (fate === 'aborted') throw new FencepostError('FP_DATABASE_UNREACHABLE', 'the transaction was rolled back', { cause: error })
+      throw new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+    }
+    if (command !== 'COMMIT') throw new FencepostError('FP_TRANSACTION_ROLLED_BACK')
+  }
+
+  /** Asks until the transaction is over: a backend whose client has gone may still be about to commit. */
+  async #fateOf(xid: string): Promise<'committed' | 'aborted' | undefined> {
+    const giveUpAt = Date.now() + this.#retryMs
+    while (Date.now() < giveUpAt) {
+      const rows = await this.move<{ fate: string | null }>('select pg_xact_status($1::xid8) as fate', () => [xid]).catch(() => [])
+      const fate = rows[0]?.fate
+      if (fate === 'committed' || fate === 'aborted') return fate
+      if (fate === null) return undefined
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return undefined
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    if (this.#closed) throw new FencepostError('FP_CLOSED')
+    try {
+      return await this.#pool.connect()
+    } catch (error) {
+      throw catalogued(error)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#pool.end()
+  }
+}
+
+function checkedUrl(url: string): string {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new FencepostError('FP_OPTION_INVALID', 'the database must be given as postgres://user:password@host:port/name')
+  }
+  return url
+}

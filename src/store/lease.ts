@@ -1,0 +1,137 @@
+import type { Json } from '../job/json.js'
+import type { Fence, Outcome } from '../job/places.js'
+import type { Database, Queryable } from './database.js'
+
+/** A leased job, with what its handler needs. */
+export interface Lease extends Fence {
+  readonly task: string
+  readonly queue: string
+  readonly priority: number
+  readonly payload: Json
+  readonly tries: number
+  readonly failures: number
+  readonly losses: number
+  readonly releases: number
+  readonly failuresMax: number
+  readonly leaseMs: number
+  readonly claimedAt: Date
+  readonly expiresAt: Date
+  readonly createdAt: Date
+}
+
+interface LeaseRow {
+  job_id: string
+  lease_id: number
+  nonce: number
+  task: string
+  payload: Json
+  queue: string
+  priority: number
+  tries: number
+  failures: number
+  losses: number
+  releases: number
+  failures_max: number
+  claimed_at: Date
+  expires_at: Date
+  lease_ms: number
+  created_at: Date
+}
+
+export interface ClaimRequest {
+  readonly queue: string
+  readonly limit: number
+  readonly worker: string
+  /** The tasks this worker knows; all if not given. */
+  readonly tasks?: readonly string[]
+  /** A number that this worker never used before: a repeat of the call then answers the same leases. */
+  readonly turn?: number
+}
+
+export async function claim(db: Database, request: ClaimRequest, tx?: Queryable): Promise<Lease[]> {
+  const rows = await db.move<LeaseRow>(
+    'select * from fencepost.claim($1, $2, $3, $4::text[], $5, $6)',
+    (again) => [request.queue, request.limit, request.worker, request.tasks ?? null, request.turn ?? null, again],
+    tx,
+  )
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    leaseId: row.lease_id,
+    nonce: row.nonce,
+    task: row.task,
+    queue: row.queue,
+    priority: row.priority,
+    payload: row.payload,
+    tries: row.tries,
+    failures: row.failures,
+    losses: row.losses,
+    releases: row.releases,
+    failuresMax: row.failures_max,
+    leaseMs: row.lease_ms,
+    claimedAt: row.claimed_at,
+    expiresAt: row.expires_at,
+    createdAt: row.created_at,
+  }))
+}
+
+export interface FencedAnswer<Answer extends string> {
+  readonly jobId: string
+  readonly leaseId: number
+  readonly answer: Answer
+  readonly cancelRequested: boolean
+}
+
+/** Marks leases as started: from now on losing one costs its job a loss. */
+export function start(db: Database, fences: readonly Fence[]): Promise<FencedAnswer<'started' | 'stale'>[]> {
+  return fenced(db, 'start', fences)
+}
+
+/** The heartbeat of all leases of a process. */
+export function extend(db: Database, fences: readonly Fence[]): Promise<FencedAnswer<'extended' | 'busy' | 'gone'>[]> {
+  return fenced(db, 'extend', fences)
+}
+
+async function fenced<Answer extends string>(
+  db: Database,
+  move: 'start' | 'extend',
+  fences: readonly Fence[],
+): Promise<FencedAnswer<Answer>[]> {
+  if (fences.length === 0) return []
+  const rows = await db.move<{ job_id: string; lease_id: number; answer: Answer; cancel_requested: boolean }>(
+    `select * from fencepost.${move}($1::uuid[], $2::bigint[], $3::bigint[])`,
+    () => fenceColumns(fences),
+  )
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    leaseId: row.lease_id,
+    answer: row.answer,
+    cancelRequested: row.cancel_requested,
+  }))
+}
+
+export function fenceColumns(fences: readonly Fence[]): [string[], number[], number[]] {
+  return [fences.map((f) => f.jobId), fences.map((f) => f.leaseId), fences.map((f) => f.nonce)]
+}
+
+export interface Lost {
+  readonly jobId: string
+  readonly leaseId: number
+  readonly worker: string
+  readonly answer: 'lost' | 'released' | 'failed' | 'cancelled'
+  readonly outcome: Outcome | null
+}
+
+/** Takes back the leases that have run out. */
+export async function loseExpired(db: Database, limit = 1_000): Promise<Lost[]> {
+  const rows = await db.move<{ job_id: string; lease_id: number; worker: string; answer: Lost['answer']; outcome: Outcome | null }>(
+    'select * from fencepost.lose($1)',
+    () => [limit],
+  )
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    leaseId: row.lease_id,
+    worker: row.worker,
+    answer: row.answer,
+    outcome: row.outcome,
+  }))
+}

@@ -1,0 +1,167 @@
+import type { Json } from '../job/json.js'
+import { type Ending, type Outcome, type Place, places } from '../job/places.js'
+import type { Database } from './database.js'
+
+/** A job as people see it. */
+export interface JobView {
+  readonly id: string
+  readonly task: string
+  readonly queue: string
+  readonly place: Place
+  readonly outcome: Outcome | null
+  readonly priority: number
+  readonly tries: number
+  readonly failures: number
+  readonly losses: number
+  readonly releases: number
+  readonly createdAt: Date
+  readonly dueAt: Date | null
+  readonly finishedAt: Date | null
+  readonly worker: string | null
+  readonly expiresAt: Date | null
+  readonly waitName: string | null
+  readonly cancelRequestedAt: Date | null
+  readonly reason: string | null
+}
+
+export interface AttemptView {
+  readonly leaseId: number
+  readonly ending: Ending
+  readonly worker: string | null
+  readonly claimedAt: Date | null
+  readonly startedAt: Date | null
+  readonly endedAt: Date
+  readonly reason: string | null
+  readonly error: Json
+  /** What the worker said after its lease had ended. */
+  readonly lateEnding: string | null
+  readonly lateAt: Date | null
+  readonly late: Json
+  /** The outcome that a retry undid. */
+  readonly outcome: Outcome | null
+  readonly retriedAt: Date | null
+}
+
+/** A job with its payload, its result or error, and its history. */
+export interface JobDetail extends JobView {
+  readonly payload: Json
+  readonly result: Json
+  readonly error: Json
+  readonly attempts: readonly AttemptView[]
+}
+
+const viewColumns = `id, task, queue, place, outcome, priority, tries, failures, losses, releases,
+  created_at as "createdAt", due_at as "dueAt", finished_at as "finishedAt", worker, expires_at as "expiresAt",
+  wait_name as "waitName", cancel_requested_at as "cancelRequestedAt", reason`
+
+/** One statement, one snapshot: a job that moves meanwhile is still seen in exactly one place. */
+export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
+  const rows = await db.move<JobDetail>(
+    `select v.*, j.payload, f.result, f.error, a.attempts
+     from (select ${viewColumns} from fencepost.jobs where id = $1) v
+     join fencepost.job j on j.id = v.id
+     left join fencepost.finished f on f.job_id = v.id
+     cross join lateral (
+       select coalesce(json_agg(json_build_object(
+         'leaseId', t.lease_id, 'ending', t.ending, 'worker', t.worker, 'claimedAt', t.claimed_at,
+         'startedAt', t.started_at, 'endedAt', t.ended_at, 'reason', t.reason, 'error', t.error,
+         'lateEnding', t.late_ending, 'lateAt', t.late_at, 'late', t.late, 'outcome', t.outcome,
+         'retriedAt', t.retried_at) order by t.ended_at, t.lease_id), '[]') as attempts
+       from fencepost.attempt t where t.job_id = v.id
+     ) a`,
+    () => [id],
+  )
+  const row = rows[0]
+  return row && { ...row, attempts: row.attempts.map(withDates) }
+}
+
+/** Dates inside json come as text. */
+function withDates(attempt: AttemptView): AttemptView {
+  const date = (value: unknown) => (value === null ? null : new Date(value as string))
+  return {
+    ...attempt,
+    claimedAt: date(attempt.claimedAt),
+    startedAt: date(attempt.startedAt),
+    endedAt: new Date(attempt.endedAt),
+    lateAt: date(attempt.lateAt),
+    retriedAt: date(attempt.retriedAt),
+  }
+}
+
+export interface JobFilter {
+  readonly place?: Place
+  readonly outcome?: Outcome
+  readonly task?: string
+  readonly queue?: string
+  readonly limit: number
+}
+
+/** The newest first. With a place, only that place's table is walked, not the history. */
+export function listJobs(db: Database, filter: JobFilter): Promise<JobView[]> {
+  // From our own list, never from the caller's string: it becomes part of the statement.
+  const table = places.find((place) => place === filter.place)
+  const inPlace = table ? `and id in (select job_id from fencepost.${table})` : ''
+  return db.move<JobView>(
+    `select ${viewColumns} from fencepost.jobs
+     where ($1::text is null or place = $1) ${inPlace} and ($2::text is null or outcome::text = $2)
+       and ($3::text is null or task = $3) and ($4::text is null or queue = $4)
+     order by id desc
+     limit $5`,
+    () => [filter.place ?? null, filter.outcome ?? null, filter.task ?? null, filter.queue ?? null, filter.limit],
+  )
+}
+
+export interface QueueView {
+  readonly queue: string
+  readonly ready: number
+  readonly leased: number
+  readonly delayed: number
+  readonly parked: number
+  readonly oldestReadyAt: Date | null
+}
+
+/** Counts what is alive; the finished are history and not counted. */
+export function listQueues(db: Database): Promise<QueueView[]> {
+  return db.move<QueueView>(
+    `select queue, sum(ready)::int8 as ready, sum(leased)::int8 as leased, sum(delayed)::int8 as delayed,
+            sum(parked)::int8 as parked,
+            (select j.created_at from fencepost.ready r join fencepost.job j on j.id = r.job_id
+             where r.queue = q.queue order by r.seq limit 1) as "oldestReadyAt"
+     from (
+       select queue, 0 as ready, 0 as leased, 0 as delayed, 0 as parked from fencepost.task
+       union all select queue, count(*), 0, 0, 0 from fencepost.ready group by queue
+       union all select queue, 0, count(*), 0, 0 from fencepost.leased group by queue
+       union all select queue, 0, 0, count(*), 0 from fencepost.delayed group by queue
+       union all select queue, 0, 0, 0, count(*) from fencepost.parked group by queue
+     ) q
+     group by queue
+     order by queue`,
+    () => [],
+  )
+}
+
+/** The names that some process has announced. */
+export function listTasks(db: Database): Promise<{ name: string; queue: string }[]> {
+  return db.move('select name, queue from fencepost.task order by name, queue', () => [])
+}
+
+export interface OutcomeRow {
+  readonly jobId: string
+  readonly outcome: Outcome
+  readonly reason: string | null
+  readonly result: Json
+  readonly error: Json
+}
+
+/** Which of these jobs have ended, and which do not exist: one statement for any number of waiters. */
+export async function readOutcomes(db: Database, ids: readonly string[]): Promise<{ ended: OutcomeRow[]; missing: string[] }> {
+  const rows = await db.move<OutcomeRow & { known: boolean }>(
+    `select a.id as "jobId", j.id is not null as known, f.outcome, f.reason, f.result, f.error
+     from unnest($1::uuid[]) as a(id)
+     left join fencepost.job j on j.id = a.id
+     left join fencepost.finished f on f.job_id = a.id
+     where f.job_id is not null or j.id is null`,
+    () => [ids],
+  )
+  return { ended: rows.filter((row) => row.known), missing: rows.filter((row) => !row.known).map((row) => row.jobId) }
+}

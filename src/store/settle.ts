@@ -1,0 +1,98 @@
+import type { Json } from '../job/json.js'
+import type { Fence, Outcome } from '../job/places.js'
+import type { Database, Queryable } from './database.js'
+import { fenceColumns } from './lease.js'
+
+export interface Settled<Answer extends string> {
+  readonly jobId: string
+  readonly leaseId: number
+  readonly answer: Answer
+  /** How the job has ended, if it has. */
+  readonly outcome: Outcome | null
+}
+
+export interface Finished extends Settled<'finished' | 'already' | 'stale'> {
+  /** More than one attempt of this job has now reported success. */
+  readonly duplicate: boolean
+}
+
+interface SettledRow<Answer> {
+  job_id: string
+  lease_id: number
+  answer: Answer
+  outcome: Outcome | null
+  duplicate: boolean
+}
+
+export interface Finish extends Fence {
+  /** JSON text. */
+  readonly resultText: string
+}
+
+/** Ends leases whose fence holds, as succeeded. In a transaction of the caller's, effects and outcome commit together. */
+export async function finish(db: Database, items: readonly Finish[], tx?: Queryable): Promise<Finished[]> {
+  const rows = await db.move<SettledRow<Finished['answer']>>(
+    'select * from fencepost.finish($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[])',
+    () => [...fenceColumns(items), items.map((item) => item.resultText)],
+    tx,
+  )
+  return rows.map((row) => ({ ...settled(row), duplicate: row.duplicate }))
+}
+
+export interface Failure extends Fence {
+  readonly errorText: string
+  readonly delayMs: number
+  /** Not to be tried again, whatever is left of the budget. */
+  readonly final: boolean
+}
+
+export type FailAnswer = 'retrying' | 'failed' | 'cancelled' | 'already' | 'stale'
+
+export async function fail(db: Database, items: readonly Failure[], tx?: Queryable): Promise<Settled<FailAnswer>[]> {
+  const rows = await db.move<SettledRow<FailAnswer>>(
+    'select * from fencepost.fail($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[], $5::bigint[], $6::boolean[])',
+    () => [
+      ...fenceColumns(items),
+      items.map((item) => item.errorText),
+      items.map((item) => item.delayMs),
+      items.map((item) => item.final),
+    ],
+    tx,
+  )
+  return rows.map(settled)
+}
+
+export type ReleaseAnswer = 'released' | 'cancelled' | 'already' | 'stale'
+
+/** Gives jobs back at no charge. */
+export async function release(
+  db: Database,
+  fences: readonly Fence[],
+  reason: string,
+): Promise<Settled<ReleaseAnswer>[]> {
+  const rows = await db.move<SettledRow<ReleaseAnswer>>(
+    'select * from fencepost.release($1::uuid[], $2::bigint[], $3::bigint[], $4)',
+    () => [...fenceColumns(fences), reason],
+  )
+  return rows.map(settled)
+}
+
+export interface Parked {
+  /** `signalled` and `elapsed`: there is nothing to wait for, the lease goes on. */
+  readonly answer: 'parked' | 'signalled' | 'elapsed' | 'cancelled' | 'already' | 'stale'
+  readonly payload: Json
+  readonly dueAt: Date | null
+}
+
+export async function park(db: Database, fence: Fence, name: string, waitMs: number | null): Promise<Parked> {
+  const rows = await db.move<{ answer: Parked['answer']; payload: Json; due_at: Date | null }>(
+    'select * from fencepost.park($1, $2, $3, $4, $5)',
+    () => [fence.jobId, fence.leaseId, fence.nonce, name, waitMs],
+  )
+  const row = rows[0] as (typeof rows)[0]
+  return { answer: row.answer, payload: row.payload, dueAt: row.due_at }
+}
+
+function settled<Answer extends string>(row: SettledRow<Answer>): Settled<Answer> {
+  return { jobId: row.job_id, leaseId: row.lease_id, answer: row.answer, outcome: row.outcome }
+}

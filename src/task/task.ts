@@ -1,0 +1,107 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { FencepostError } from '../errors.js'
+import { defaults, limits } from '../limits.js'
+import { type Duration, durationMs } from './duration.js'
+import { checkedInteger, checkedName } from './options.js'
+import { type RetryOptions, type RetryPolicy, retryPolicy } from './retry-policy.js'
+
+/** What a handler knows about the attempt it is. */
+export interface JobContext {
+  readonly id: string
+  readonly task: string
+  readonly queue: string
+  /** 1 on the first try; counts every lease the job ever had. */
+  readonly attempt: number
+  readonly failures: number
+  readonly losses: number
+  readonly releases: number
+  readonly createdAt: Date
+  /** Aborted when the task's timeout has passed, the lease is lost, the job is cancelled or the worker shuts down. */
+  readonly signal: AbortSignal
+}
+
+export interface TaskOptions<Input extends StandardSchemaV1, Output extends StandardSchemaV1 | undefined, Result> {
+  /** Any Standard Schema validator (zod, valibot, arktype, …). Checked at enqueue and again when the job runs. */
+  readonly input: Input
+  /** Checks what the handler returns; a result that does not fit is a failure that is not retried. */
+  readonly output?: Output
+  readonly queue?: string
+  /** Smaller runs first, from -100 to 100. */
+  readonly priority?: number
+  readonly retry?: RetryOptions
+  /** How many times the worker may die under this job before it ends as failed. */
+  readonly losses?: number
+  /** A handler that runs longer is aborted, and that is a failure. `false` for no limit. */
+  readonly timeout?: Duration | false
+  /** How long a job stays with a worker that no longer sends heartbeats. */
+  readonly lease?: Duration
+  readonly run: (
+    input: StandardSchemaV1.InferOutput<Input>,
+    job: JobContext,
+  ) => Promise<HandlerResult<Output, Result>> | HandlerResult<Output, Result>
+}
+
+type HandlerResult<Output, Result> = Output extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Output> : Result
+type TaskResult<Output, Result> = Output extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Output> : Awaited<Result>
+
+/** A named handler with an input schema and policies. `Input` is what enqueue takes, `Result` what result() gives. */
+export interface Task<Input = unknown, Result = unknown> {
+  readonly name: string
+  readonly queue: string
+  readonly priority: number
+  readonly retry: RetryPolicy
+  readonly lossesMax: number
+  readonly timeoutMs: number | undefined
+  readonly leaseMs: number
+  readonly input: StandardSchemaV1<Input>
+  readonly output: StandardSchemaV1 | undefined
+  readonly run: (input: unknown, job: JobContext) => unknown
+  /** Never set: carries the type of the result. */
+  readonly resultType?: Result
+}
+
+export function task<
+  Input extends StandardSchemaV1,
+  Output extends StandardSchemaV1 | undefined = undefined,
+  Result = unknown,
+>(
+  name: string,
+  options: TaskOptions<Input, Output, Result>,
+): Task<StandardSchemaV1.InferInput<Input>, TaskResult<Output, Result>> {
+  checkedName(name, 'The task’s name')
+  const at = (option: string) => `${option} of task ${name}`
+  for (const option of Object.keys(options)) {
+    if (!known.has(option)) {
+      throw new FencepostError('FP_OPTION_INVALID', `task ${name} has no option ${JSON.stringify(option)}`, {
+        hint: `The options are ${[...known].join(', ')}.`,
+      })
+    }
+  }
+  if (typeof options.run !== 'function') throw new FencepostError('FP_OPTION_INVALID', `${at('run')} must be a function`)
+  checkSchema(options.input, at('input'))
+  if (options.output) checkSchema(options.output, at('output'))
+  const leaseMs = durationMs(options.lease ?? defaults.leaseMs, at('lease'))
+  checkedInteger(leaseMs, `${at('lease')} (in ms)`, limits.leaseMsMin, limits.leaseMsMax)
+  return {
+    name,
+    queue: checkedName(options.queue ?? defaults.queue, at('queue')),
+    priority: checkedInteger(options.priority ?? defaults.priority, at('priority'), limits.priorityMin, limits.priorityMax),
+    retry: retryPolicy(options.retry),
+    lossesMax: checkedInteger(options.losses ?? defaults.lossesMax, at('losses'), 0, limits.lossesMax),
+    timeoutMs: options.timeout === false ? undefined : durationMs(options.timeout ?? defaults.timeoutMs, at('timeout')),
+    leaseMs,
+    input: options.input as StandardSchemaV1<StandardSchemaV1.InferInput<Input>>,
+    output: options.output,
+    run: options.run as (input: unknown, job: JobContext) => unknown,
+  }
+}
+
+const known = new Set(['input', 'output', 'queue', 'priority', 'retry', 'losses', 'timeout', 'lease', 'run'])
+
+function checkSchema(schema: unknown, option: string): void {
+  if ((schema as StandardSchemaV1 | undefined)?.['~standard']?.version !== 1) {
+    throw new FencepostError('FP_OPTION_INVALID', `${option} must be a Standard Schema validator`, {
+      hint: 'Use zod ≥ 3.24, valibot ≥ 1, arktype ≥ 2 or any other library that implements standardschema.dev.',
+    })
+  }
+}
