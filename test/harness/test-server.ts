@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { Cluster, type ClusterPrograms } from '../../src/embedded/cluster.js'
+import { findNativePackage } from '../../src/embedded/native-package.js'
+import { prepareNativePrograms } from '../../src/embedded/native-programs.js'
+import { serverUser } from '../../src/embedded/server-user.js'
+import { installLabClock } from '../../src/lab/lab-clock.js'
+import { migrate } from '../../src/store/migrator.js'
+import { sqlFilesUnderTest } from './guard-removal.js'
+
+export const templateName = 'fencepost_template'
+
+/** The system's PostgreSQL 15, where Debian's package puts it, or where the environment says. */
+export function systemPrograms(): ClusterPrograms | undefined {
+  const bin = process.env['FENCEPOST_TEST_PG15'] ?? '/usr/lib/postgresql/15/bin'
+  const programs = { initdb: join(bin, 'initdb'), pgCtl: join(bin, 'pg_ctl'), postgres: join(bin, 'postgres') }
+  return Object.values(programs).every(existsSync) ? programs : undefined
+}
+
+/** A server for one run of the suite, with a migrated template database that each test clones. */
+export async function startTestServer(which: 'embedded' | 'system'): Promise<{ url: string; stop(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), 'fencepost-test-'))
+  await chmod(directory, 0o755)
+  const programs =
+    which === 'system'
+      ? (systemPrograms() as ClusterPrograms)
+      : await prepareNativePrograms(await findNativePackage(), join(directory, 'copies'), await serverUser(directory))
+  const cluster = new Cluster({
+    programs,
+    directory,
+    settings: { fsync: 'off', synchronous_commit: 'on', max_connections: '300', shared_buffers: '128MB', log_min_messages: 'panic' },
+  })
+  await cluster.initialise()
+  const { url } = await cluster.start()
+  await makeTemplate(url)
+  return {
+    url,
+    async stop() {
+      await cluster.stop('immediate')
+      await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+async function makeTemplate(url: string): Promise<void> {
+  await query(url, `create database ${templateName}`)
+  const template = databaseUrl(url, templateName)
+  await migrate({ url: template, schema: 'fencepost', files: sqlFilesUnderTest() })
+  const client = new pg.Client({ connectionString: template })
+  await client.connect()
+  await installLabClock(client, 'fencepost')
+  await client.end()
+}
+
+export function databaseUrl(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+export async function query(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,20 @@
+import { defineConfig } from 'vitest/config'
+import { systemPrograms } from './test/harness/test-server.js'
+
+const onDatabase = ['test/{store,client,worker,lab,audit}/**/*.test.ts', 'failure-modes/**/*.test.ts']
+const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
+
+export default defineConfig({
+  test: {
+    pool: 'forks',
+    maxWorkers: 2,
+    projects: [
+      { test: { name: 'rules', include: ['test/{rules,docs,package}/**/*.test.ts'], ...timeouts } },
+      { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },
+      { test: { name: 'pg18', include: [...onDatabase, 'test/cli/**/*.test.ts'], globalSetup: 'test/harness/pg18.global.ts', ...timeouts } },
+      systemPrograms()
+        ? { test: { name: 'pg15', include: onDatabase, globalSetup: 'test/harness/pg15.global.ts', ...timeouts } }
+        : { test: { name: 'pg15', include: ['test/harness/system-postgres.skipped.test.ts'] } },
+    ],
+  },
+})
