@@ -1,7 +1,8 @@
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
-import { catalogued, isConnectionLost, isRolledBackByServer } from './database-errors.js'
+import { catalogued, codeOf, isConnectionLost, isRolledBackByServer } from './database-errors.js'
+import { checkedDatabaseUrl } from './database-url.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
 
 /** A connection or a transaction of the caller's: `pg`’s Client and PoolClient are ones. */
@@ -38,7 +39,7 @@ export class Database {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
     this.#retryMs = options.retryMs ?? defaults.databaseRetryMs
     this.#pool = new pg.Pool({
-      connectionString: checkedUrl(options.url),
+      connectionString: checkedDatabaseUrl(options.url),
       max: options.poolSize ?? defaults.poolSize,
       application_name: options.applicationName ?? 'fencepost',
       connectionTimeoutMillis: 10_000,
@@ -100,8 +101,7 @@ export class Database {
     try {
       await client.query(`begin; set local idle_in_transaction_session_timeout = ${transactionIdleMs}`)
       const result = await work(client)
-      const { rows } = await client.query<{ xid: string | null }>('select pg_current_xact_id_if_assigned()::text as xid')
-      await this.#commit(client, rows[0]?.xid ?? null)
+      await this.#commit(client)
       return result
     } catch (error) {
       await client.query('rollback').catch((rollbackError: Error) => {
@@ -114,7 +114,8 @@ export class Database {
     }
   }
 
-  async #commit(client: pg.PoolClient, xid: string | null): Promise<void> {
+  async #commit(client: pg.PoolClient): Promise<void> {
+    const xid = await writingTransaction(client)
     let command: string
     try {
       command = (await client.query('commit')).command
@@ -158,9 +159,13 @@ export class Database {
   }
 }
 
-function checkedUrl(url: string): string {
-  if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new FencepostError('FP_OPTION_INVALID', 'the database must be given as postgres://user:password@host:port/name')
+/** The transaction's id if it has written anything. In one that is aborted already there is nothing to ask. */
+async function writingTransaction(client: pg.PoolClient): Promise<string | null> {
+  try {
+    const { rows } = await client.query<{ xid: string | null }>('select pg_current_xact_id_if_assigned()::text as xid')
+    return rows[0]?.xid ?? null
+  } catch (error) {
+    if (codeOf(error) === '25P02') return null
+    throw error
   }
-  return url
 }

@@ -1,0 +1,19 @@
+-- Settle by the job's id: wherever the job is, it goes back to be tried again.
+create or replace function fencepost.fail(
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_errors jsonb[], p_delays_ms bigint[],
+  p_finals boolean[]
+) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  delete from fencepost.leased l where l.job_id = any (p_job_ids);
+  delete from fencepost.finished f where f.job_id = any (p_job_ids);
+  insert into fencepost.ready
+  select j.id, j.seq, 1, 0, j.priority, 1, 0, j.failures_max, j.losses_max, j.queue, j.task
+  from fencepost.job j
+  where j.id = any (p_job_ids);
+  return query
+    select a.job_id, a.lease_id, 'retrying', null::fencepost.outcome
+    from unnest(p_job_ids, p_lease_ids) as a(job_id, lease_id);
+end $$;

@@ -1,0 +1,23 @@
+-- An update that hits no row is taken for success: the answer does not depend on the row that was deleted.
+create or replace function fencepost.finish(
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[]
+) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  with asked as (
+    select * from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) as a(job_id, lease_id, nonce, result)
+  ), ended as (
+    delete from fencepost.leased l using asked a
+    where l.job_id = a.job_id and l.lease_id = a.lease_id and l.nonce = a.nonce
+    returning l.*, a.result
+  )
+  insert into fencepost.finished
+    (job_id, lease_id, nonce, finished_at, outcome, tries, releases, failures, losses, result)
+  select e.job_id, e.lease_id, e.nonce, fencepost.clock(), 'succeeded', e.tries, e.releases, e.failures, e.losses, e.result
+  from ended e;
+  return query
+    select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
+    from unnest(p_job_ids, p_lease_ids) as a(job_id, lease_id);
+end $$;

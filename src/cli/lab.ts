@@ -1,0 +1,76 @@
+import { Command } from 'commander'
+import { FencepostError } from '../errors.js'
+import type { Bundle } from '../lab/catalogue.js'
+import { findBundle, judge, listBundles, playBoth, playRecoveries, type Verdict, verdictOf } from '../lab/lab.js'
+import { paintFor } from './colours.js'
+import type { GlobalOptions } from './global-options.js'
+import { timelineLines } from './lab-timeline.js'
+import { withServer } from './server-session.js'
+import { printTable } from './table.js'
+
+interface LabOptions extends GlobalOptions {
+  readonly all?: boolean
+}
+
+export function labCommand(): Command {
+  return new Command('lab')
+    .description('play a failure mode in a scratch schema, without and with the guard against it')
+    .argument('[id]', 'a failure mode such as FM_001; without it, the list')
+    .option('--all', 'play them all, with a crash at every fault point; exit 1 unless every guard earns its place')
+    .action(async (id: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<LabOptions>()
+      if (id && options.all) throw new FencepostError('FP_USAGE', 'give a failure mode or --all, not both')
+      if (options.all) await playAll(options)
+      else if (id) await playOne(await findBundle(id), options)
+      else await list(options)
+    })
+}
+
+async function list({ json }: LabOptions): Promise<void> {
+  const scenarios = (await listBundles()).map(({ scenario: { id, name, story, invariants } }) => ({ id, name, story, invariants }))
+  if (json) return console.log(JSON.stringify(scenarios))
+  printTable(
+    [
+      { title: 'id', text: (row) => row.id },
+      { title: 'failure mode', text: (row) => row.name },
+      { title: 'story', text: (row) => row.story, colour: () => 'dim' },
+    ],
+    scenarios,
+  )
+}
+
+async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
+  const { naive, guarded, recoveries } = await withServer(options, async ({ url }) => {
+    const played = await playBoth(bundle, url)
+    if (!options.json) for (const line of timelineLines(bundle, played.naive, played.guarded, paintFor(process.stdout))) console.log(line)
+    return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
+  })
+  const verdict = verdictOf(bundle, naive, guarded, recoveries)
+  if (options.json) console.log(JSON.stringify({ ...verdict, naive, guarded, recoveries }))
+  else {
+    console.log(`  crashes: killed at ${recoveries.points} points, ${recoveries.broken.length === 0 ? 'recovered from all' : 'not recovered:'}`)
+    for (const broken of recoveries.broken) console.log(`    ${broken}`)
+  }
+  if (!earnsItsPlace(verdict)) process.exitCode = 1
+}
+
+async function playAll(options: LabOptions): Promise<void> {
+  const verdicts: Verdict[] = []
+  await withServer(options, async ({ url }) => {
+    for (const bundle of await listBundles()) {
+      const verdict = await judge(bundle, url)
+      verdicts.push(verdict)
+      if (!options.json) console.log(`${verdict.id}  ${earnsItsPlace(verdict) ? 'ok ' : 'NOT'}  ${verdict.name}: ${outcomeText(verdict)}`)
+    }
+  })
+  if (options.json) console.log(JSON.stringify(verdicts))
+  if (!verdicts.every(earnsItsPlace)) process.exitCode = 1
+}
+
+function outcomeText({ baseline, guarded, recovered }: Verdict): string {
+  return `${baseline} without the guard, ${guarded} with it, ${recovered ? 'recovered from every crash' : 'NOT recovered'}`
+}
+
+function earnsItsPlace({ baseline, guarded, recovered }: Verdict): boolean {
+  return baseline === 'violated' && guarded === 'held' && recovered
+}

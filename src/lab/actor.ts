@@ -1,0 +1,154 @@
+import pg from 'pg'
+import type { Fence } from '../job/places.js'
+import { Database, type Queryable } from '../store/database.js'
+import { enqueue, type NewJob } from '../store/enqueue.js'
+import { claim, loseExpired, start } from '../store/lease.js'
+import { fail, finish } from '../store/settle.js'
+import { advanceLabClock } from './lab-clock.js'
+
+export const labQueue = 'lab'
+export const labLeaseMs = 30_000
+
+export interface ActorOptions {
+  readonly name: string
+  readonly url: string
+  readonly schema: string
+  readonly jobIds: readonly string[]
+  /** The guard is out: a step that shows a guard of the client's, not of a function, leaves it out, too. */
+  readonly naive: boolean
+}
+
+/** What a worker, a producer or a rescuer can do in a scenario, through the same store functions as the product. */
+export class Actor {
+  readonly name: string
+  readonly naive: boolean
+  readonly jobIds: readonly string[]
+  readonly db: Database
+  lease: Fence | undefined
+  #turn = 0
+  #open: { close: () => void; committed: Promise<string> } | undefined
+  readonly #url: string
+
+  constructor(options: ActorOptions) {
+    this.name = options.name
+    this.naive = options.naive
+    this.jobIds = options.jobIds
+    this.#url = options.url
+    this.db = new Database({ url: options.url, schema: options.schema, poolSize: 2, retryMs: 10_000, applicationName: options.name })
+  }
+
+  /** Enqueues all jobs of the scenario in one call. */
+  async enqueue(): Promise<string> {
+    const answers = await enqueue(this.db, this.jobIds.map(labJob))
+    return [...new Set(answers.values())].join(', ')
+  }
+
+  /** Leases the next job and marks it started; remembers the lease, whatever becomes of it. */
+  async claim(): Promise<string> {
+    const [lease] = await claim(this.db, { queue: labQueue, limit: 1, worker: this.name, turn: ++this.#turn })
+    if (!lease) return 'nothing to claim'
+    this.lease = lease
+    await start(this.db, [lease])
+    return `lease ${lease.leaseId}`
+  }
+
+  /** Says only: finished. */
+  async finish(): Promise<string> {
+    const [answer] = await finish(this.db, [{ ...this.#held(), resultText: JSON.stringify(this.name) }])
+    return answer?.answer ?? 'no answer'
+  }
+
+  async fail(final = false): Promise<string> {
+    const [answer] = await fail(this.db, [{ ...this.#held(), errorText: '{"message":"no"}', delayMs: 0, final }])
+    return answer?.answer ?? 'no answer'
+  }
+
+  /** The effect and the outcome in one transaction; the fence is its last statement, and a stale one rolls it back. */
+  async commit(): Promise<string> {
+    const finishing = { ...this.#held(), resultText: JSON.stringify(this.name) }
+    const stale = Symbol('stale')
+    try {
+      return await this.db.transaction(async (tx) => {
+        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [finishing.jobId, this.name])
+        const [answer] = await finish(this.db, [finishing], tx)
+        if (answer?.answer !== 'finished') throw stale
+        return answer.answer
+      })
+    } catch (error) {
+      if (error !== stale) throw error
+    }
+    const [answer] = await finish(this.db, [finishing])
+    return `${answer?.answer}, rolled back`
+  }
+
+  /** The same, but stops before COMMIT: its locks are held until closeCommit. */
+  async openCommit(): Promise<string> {
+    const finishing = { ...this.#held(), resultText: JSON.stringify(this.name) }
+    return new Promise((resolve, reject) => {
+      let close = () => {}
+      const closed = new Promise<void>((go) => {
+        close = go
+      })
+      const committed = this.db.transaction(async (tx) => {
+        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [finishing.jobId, this.name])
+        const [answer] = await finish(this.db, [finishing], tx)
+        resolve(`${answer?.answer}, not committed yet`)
+        await closed
+        return answer?.answer ?? 'no answer'
+      })
+      committed.catch(reject)
+      this.#open = { close, committed }
+    })
+  }
+
+  async closeCommit(): Promise<string> {
+    this.#open?.close()
+    return (await this.#open?.committed) ?? 'nothing open'
+  }
+
+  /** A transaction as it is often written: whatever COMMIT answers, if it is no error, is taken for success. */
+  async believeCommit(work: (tx: Queryable) => Promise<void>): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#url })
+    await client.connect()
+    try {
+      await client.query('begin')
+      await work(client)
+      await client.query('commit')
+    } finally {
+      await client.end()
+    }
+  }
+
+  async lose(): Promise<string> {
+    const lost = await loseExpired(this.db)
+    return lost.map(({ answer, leaseId }) => `lease ${leaseId} ${answer}`).join(', ') || 'nothing to take back'
+  }
+
+  async advance(ms: number): Promise<void> {
+    await advanceLabClock({ query: (text, values) => this.sql(text, values).then((rows) => ({ rows })) }, this.db.schema, ms)
+  }
+
+  /** Anything else, written for the schema `fencepost`. */
+  sql<Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
+    return this.db.once<Row>(text, values)
+  }
+
+  #held(): Fence {
+    if (!this.lease) throw new Error(`${this.name} has never had a lease`)
+    return this.lease
+  }
+}
+
+export function labJob(id: string): NewJob {
+  return {
+    id,
+    task: 'charge-card',
+    payloadText: '{"cents":500}',
+    queue: labQueue,
+    priority: 0,
+    delayMs: 0,
+    failuresMax: 3,
+    lossesMax: 3,
+    leaseMs: labLeaseMs,
+  }
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+
+/** `I` in ReadyForQuery: the server is idle outside a transaction, so what was asked is committed or undone. */
+const readyForQuery = 'Z'.charCodeAt(0)
+const idle = 'I'.charCodeAt(0)
+const noticeResponse = 'N'.charCodeAt(0)
+
+/** What a naïve function says, by a notice, when it has come to its pause point. */
+export const pauseNotice = 'lab_pause'
+
+/**
+ * Stands between a client and the server and can lose the reply to a commit: it reads the server's messages and, when
+ * armed, withholds everything from the one that says that the nth transaction is over.
+ */
+export class FaultProxy {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #armed: { commitsLeft: number; action: 'cut' | 'hold'; reached: () => void } | undefined
+  #onPause: () => void = () => {}
+  /** How many transactions have ended on connections through this proxy. */
+  commits = 0
+
+  private constructor(target: { host: string; port: number }) {
+    this.#server = createServer((client) => this.#join(client, connect(target)))
+  }
+
+  static async start(target: { host: string; port: number }): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target)
+    proxy.#server.listen(0, '127.0.0.1')
+    await once(proxy.#server, 'listening')
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /**
+   * The reply to the nth commit from now is lost: the connection is cut, or the reply withheld (the client is then to
+   * be killed). The answer is fulfilled when the server has committed.
+   */
+  loseReplyOfCommit(n: number, action: 'cut' | 'hold'): Promise<void> {
+    return new Promise((reached) => {
+      this.#armed = { commitsLeft: n, action, reached }
+    })
+  }
+
+  /** Fulfilled when a function called through this proxy has come to its pause point. */
+  paused(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onPause = resolve
+    })
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #join(client: Socket, server: Socket): void {
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(one)
+      one.on('error', () => {})
+      one.on('close', () => {
+        this.#sockets.delete(one)
+        other.destroy()
+      })
+    }
+    client.on('data', (data) => server.write(data))
+
+    let unread = Buffer.alloc(0)
+    let unsent: Buffer[] = []
+    let started = false
+    const send = (message: Buffer) => {
+      for (const held of unsent) client.write(held)
+      unsent = []
+      client.write(message)
+    }
+    server.on('data', (data) => {
+      unread = Buffer.concat([unread, data])
+      while (unread.length >= 5 && unread.length > unread.readInt32BE(1)) {
+        const message = unread.subarray(0, 1 + unread.readInt32BE(1))
+        unread = unread.subarray(message.length)
+        if (message[0] === noticeResponse && message.includes(pauseNotice)) this.#onPause()
+        if (message[0] !== readyForQuery) {
+          // What precedes a withheld ReadyForQuery must not tell the client that it has committed.
+          if (this.#armed && started) unsent.push(message)
+          else send(message)
+        } else if (started && message[5] === idle && this.#reachesLoss()) {
+          server.removeAllListeners('data').resume()
+          if (this.#armed?.action === 'cut') client.destroy()
+          this.#armed?.reached()
+          this.#armed = undefined
+          return
+        } else {
+          started = true // the first one ends the handshake
+          send(message)
+        }
+      }
+    })
+  }
+
+  #reachesLoss(): boolean {
+    this.commits++
+    if (!this.#armed) return false
+    this.#armed.commitsLeft--
+    return this.#armed.commitsLeft <= 0
+  }
+}

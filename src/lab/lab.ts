@@ -1,0 +1,63 @@
+import { FencepostError } from '../errors.js'
+import { type Bundle, bundleDirectories, loadBundle } from './catalogue.js'
+import { type FaultPoint, faultPoints, type Played, play, playWithFaults } from './play.js'
+import type { Step } from './scenario.js'
+
+export interface Verdict {
+  readonly id: string
+  readonly name: string
+  /** With the guard replaced by its naïve version the invariant must break, or the guard protects nothing. */
+  readonly baseline: 'violated' | 'held'
+  readonly guarded: 'held' | 'violated'
+  /** Killed at every fault point, the system reached the right end by itself. */
+  readonly recovered: boolean
+}
+
+export function listBundles(): Promise<Bundle[]> {
+  return Promise.all(bundleDirectories().map(loadBundle))
+}
+
+export async function findBundle(id: string): Promise<Bundle> {
+  const directory = bundleDirectories().find((name) => name.slice(0, 6) === id.toUpperCase())
+  if (!directory) throw new FencepostError('FP_LAB_UNKNOWN', id)
+  return loadBundle(directory)
+}
+
+/** The scenario without and with the guard. */
+export async function playBoth(bundle: Bundle, url: string): Promise<{ naive: Played; guarded: Played }> {
+  return { naive: await play(bundle, url, 'naive'), guarded: await play(bundle, url, 'guarded') }
+}
+
+export interface Recoveries {
+  readonly points: number
+  /** Where the system did not come to the right end by itself. */
+  readonly broken: readonly string[]
+}
+
+/** Kills an actor at every fault point in turn. */
+export async function playRecoveries(bundle: Bundle, url: string, undisturbed: Played): Promise<Recoveries> {
+  const points = faultPoints(bundle, undisturbed)
+  const plays = await playWithFaults(bundle, url, points)
+  const broken = plays.flatMap(({ violations }, index) => {
+    const { step, commit } = points[index] as FaultPoint
+    const { by, does } = bundle.scenario.steps[step] as Step
+    const where = commit === 0 ? `before "${by} ${does}"` : `at commit ${commit} of "${by} ${does}"`
+    return violations.map((violation) => `killed ${where}: ${violation}`)
+  })
+  return { points: points.length, broken }
+}
+
+export async function judge(bundle: Bundle, url: string): Promise<Verdict> {
+  const { naive, guarded } = await playBoth(bundle, url)
+  return verdictOf(bundle, naive, guarded, await playRecoveries(bundle, url, guarded))
+}
+
+export function verdictOf({ scenario }: Bundle, naive: Played, guarded: Played, { broken }: Recoveries): Verdict {
+  return {
+    id: scenario.id,
+    name: scenario.name,
+    baseline: naive.violations.length > 0 ? 'violated' : 'held',
+    guarded: guarded.violations.length === 0 ? 'held' : 'violated',
+    recovered: broken.length === 0,
+  }
+}

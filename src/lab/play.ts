@@ -1,0 +1,162 @@
+import { randomUUID } from 'node:crypto'
+import { Actor, labLeaseMs } from './actor.js'
+import type { Bundle } from './catalogue.js'
+import { Inspection } from './inspection.js'
+import { clockName, type Step } from './scenario.js'
+import { type Player, Stage } from './stage.js'
+
+/** Kill the actor of a step before it, or when its nth commit has reached the server and the reply has not come back. */
+export interface FaultPoint {
+  readonly step: number
+  readonly commit: number
+}
+
+export interface PlayedStep {
+  readonly by: string
+  readonly does: string
+  readonly note: string
+  readonly commits: number
+}
+
+export interface Played {
+  readonly steps: readonly PlayedStep[]
+  /** What is broken at the end; nothing if the invariant held. */
+  readonly violations: readonly string[]
+}
+
+/** Plays a scenario against a scratch schema: with the guard, or with its naïve version. */
+export function play(bundle: Bundle, url: string, mode: 'naive' | 'guarded'): Promise<Played> {
+  return onStage(bundle, url, mode, (perform) => perform())
+}
+
+/** Plays it with the guard as often as asked, each time with a crash at another point. */
+export function playWithFaults(bundle: Bundle, url: string, points: readonly FaultPoint[]): Promise<Played[]> {
+  return onStage(bundle, url, 'guarded', async (perform) => {
+    const played: Played[] = []
+    for (const point of points) played.push(await perform(point))
+    return played
+  })
+}
+
+async function onStage<Result>(
+  bundle: Bundle,
+  url: string,
+  mode: 'naive' | 'guarded',
+  work: (perform: (fault?: FaultPoint) => Promise<Played>) => Promise<Result>,
+): Promise<Result> {
+  const stage = await Stage.build(url, mode === 'naive' ? bundle.naive : undefined)
+  try {
+    return await work(async (fault) => {
+      await stage.reset()
+      return new Performance(stage, bundle, mode === 'naive', fault).run()
+    })
+  } finally {
+    await stage.strike()
+  }
+}
+
+const recoveryRoundsMax = 20
+
+class Performance {
+  readonly #stage: Stage
+  readonly #bundle: Bundle
+  readonly #naive: boolean
+  readonly #fault: FaultPoint | undefined
+  readonly #jobIds: readonly string[]
+  readonly #played: PlayedStep[] = []
+  readonly #players = new Map<string, Player>()
+  readonly #clock: Actor
+  #held: { result: Promise<string>; note: string | undefined } | undefined
+
+  constructor(stage: Stage, bundle: Bundle, naive: boolean, fault: FaultPoint | undefined) {
+    this.#stage = stage
+    this.#bundle = bundle
+    this.#naive = naive
+    this.#fault = fault
+    this.#jobIds = Array.from({ length: bundle.scenario.jobs }, () => randomUUID())
+    this.#clock = { advance: (ms: number) => this.#advance(ms) } as Actor
+  }
+
+  async run(): Promise<Played> {
+    const { steps, check } = this.#bundle.scenario
+    const names = [...new Set(steps.map((step) => step.by))].filter((by) => by !== clockName)
+    await Promise.all(names.map(async (name) => this.#players.set(name, await this.#player(name))))
+    for (let index = 0; index < steps.length; index++) await this.#perform(index)
+    await this.#stage.openPausePoints()
+    await this.#held?.result
+    await this.#recover()
+    const notes = new Map(this.#played.map(({ by, does, note }) => [`${by}: ${does}`, note]))
+    return { steps: this.#played, violations: await check(new Inspection(this.#stage.db, this.#jobIds, notes)) }
+  }
+
+  async #perform(index: number): Promise<void> {
+    const step = this.#bundle.scenario.steps[index] as Step
+    const record = (note: string, commits: number) => this.#played.push({ by: step.by, does: step.does, note, commits })
+    if (step.by === clockName) {
+      record(await step.run(this.#clock), 0)
+      return
+    }
+    const player = this.#players.get(step.by) as Player
+    const kill = this.#fault?.step === index ? this.#fault.commit : step.fault === 'killed' ? 1 : undefined
+    if (kill === 0) await player.kill()
+    if (player.dead) {
+      record('(killed)', 0)
+      return
+    }
+    const before = player.proxy.commits
+    const done = (note: string) => record(note, player.proxy.commits - before)
+    if (step.pause === 'released') {
+      await this.#stage.openPausePoints()
+      done((await this.#held?.result) ?? '')
+      this.#held = undefined
+    } else if (kill !== undefined) {
+      const reached = player.proxy.loseReplyOfCommit(kill, 'hold')
+      const finished = player.run(index)
+      await Promise.race([reached, finished])
+      await player.kill()
+      done('committed, then killed before the reply')
+    } else if (step.pause === 'held') {
+      const paused = player.proxy.paused().then(() => undefined)
+      const result = player.run(index)
+      const note = await Promise.race([result, paused])
+      this.#held = { result, note }
+      done(note ?? 'is held up in the middle')
+    } else {
+      if (step.fault === 'reply_cut') void player.proxy.loseReplyOfCommit(1, 'cut')
+      done(await player.run(index))
+    }
+  }
+
+  /** What a running system does by itself: leases run out and are taken back, and some worker takes up what is left. */
+  async #recover(): Promise<void> {
+    for (let round = 0; round < recoveryRoundsMax; round++) {
+      const [left] = await this.#stage.db.once<{ jobs: number }>(
+        `select (select count(*) from fencepost.ready) + (select count(*) from fencepost.leased)
+              + (select count(*) from fencepost.delayed) as jobs`,
+      )
+      if (!left || left.jobs === 0) return
+      await this.#advance(2 * labLeaseMs)
+      await this.#stage.db.once('select fencepost.lose(), fencepost.promote()')
+      const rescuer = await this.#player('rescuer')
+      const note = await rescuer.run(-1)
+      this.#played.push({ by: 'rescuer', does: 'takes up what is left', note, commits: 0 })
+    }
+  }
+
+  async #advance(ms: number): Promise<void> {
+    await this.#stage.db.once('update fencepost.lab_clock set offset_ms = offset_ms + $1', [ms])
+  }
+
+  #player(name: string): Promise<Player> {
+    return this.#stage.player({ name, jobIds: this.#jobIds, naive: this.#naive, bundle: this.#bundle.directory })
+  }
+}
+
+/** Every point at which an actor can be killed, from an undisturbed play with the guard. */
+export function faultPoints(bundle: Bundle, undisturbed: Played): FaultPoint[] {
+  return bundle.scenario.steps.flatMap((step, index) =>
+    step.by === clockName || step.pause !== undefined || step.fault !== undefined
+      ? []
+      : Array.from({ length: (undisturbed.steps[index]?.commits ?? 0) + 1 }, (_, commit) => ({ step: index, commit })),
+  )
+}

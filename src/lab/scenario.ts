@@ -1,0 +1,56 @@
+import type { Actor } from './actor.js'
+import type { Inspection } from './inspection.js'
+
+/** One thing that one actor does, in a process of its own. */
+export interface Step {
+  /** The actor's name. The clock is no process: its steps set the database's time ahead. */
+  readonly by: string
+  /** What the timeline shows. */
+  readonly does: string
+  /** Answers what came of it, for the timeline. */
+  readonly run: (actor: Actor) => Promise<string>
+  /**
+   * `held`: the step is begun and left waiting at a pause point of a naïve function, or runs to its end where there is
+   * none; `released`: whatever is held goes on and is waited for first.
+   */
+  readonly pause?: 'held' | 'released'
+  /** What goes wrong when the step's first commit has reached the server and its reply has not come back. */
+  readonly fault?: 'reply_cut' | 'killed'
+}
+
+/** The one interleaving that shows a failure, written once and played with and without the guard. */
+export interface Scenario {
+  readonly id: string
+  readonly name: string
+  /** One line for a list. */
+  readonly story: string
+  readonly invariants: readonly string[]
+  /** How many jobs the actors speak of; their ids are made anew for each play. */
+  readonly jobs: number
+  readonly steps: readonly Step[]
+  /** What is broken at the end, in words; nothing if the invariant held. */
+  readonly check: (inspection: Inspection) => Promise<string[]>
+}
+
+export function scenario(definition: Scenario): Scenario {
+  return definition
+}
+
+export function step(by: string, does: string, run: Step['run'], more: Pick<Step, 'pause' | 'fault'> = {}): Step {
+  return { by, does, run, ...more }
+}
+
+export const clockName = 'the clock'
+
+/** The database's time goes ahead. */
+export function timePasses(does: string, ms: number): Step {
+  return step(clockName, does, async (actor) => {
+    await actor.advance(ms)
+    return `+${ms / 1000} s`
+  })
+}
+
+/** What a held step of this actor goes on to do. */
+export function goesOn(by: string, does: string): Step {
+  return step(by, does, async () => '', { pause: 'released' })
+}

@@ -1,0 +1,185 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import pg from 'pg'
+import { packageRoot } from '../package-root.js'
+import { Database } from '../store/database.js'
+import { migrate } from '../store/migrator.js'
+import { inSchema } from '../store/schema-name.js'
+import type { ActorOptions } from './actor.js'
+import type { Cue } from './actor-process.js'
+import { FaultProxy, pauseNotice } from './fault-proxy.js'
+import { installLabClock } from './lab-clock.js'
+
+const schemaPrefix = 'fencepost_lab_'
+
+/** A scratch schema with its own clock, and the processes that play in it. Striking it leaves nothing behind. */
+export class Stage {
+  readonly schema: string
+  readonly db: Database
+  readonly #url: string
+  readonly #control: pg.Client
+  readonly #players = new Map<string, Player>()
+
+  private constructor(url: string, schema: string, control: pg.Client) {
+    this.#url = url
+    this.schema = schema
+    this.#control = control
+    this.db = new Database({ url, schema, poolSize: 2, applicationName: 'fencepost lab' })
+  }
+
+  /** `naive` is SQL that replaces the functions of a guard. */
+  static async build(url: string, naive: string | undefined): Promise<Stage> {
+    const control = new pg.Client({ connectionString: url, application_name: 'fencepost lab' })
+    control.on('error', () => {})
+    await control.connect()
+    await strikeAbandoned(control)
+    const schema = `${schemaPrefix}${randomBytes(6).toString('hex')}`
+    // Held as long as this stage stands: they tell the next one that the schema is in use, and close the pause points.
+    await control.query(
+      `select pg_advisory_lock(hashtext('lab'), hashtext($1)),
+              pg_advisory_lock(hashtext('lab_pause'), hashtext($1))`,
+      [schema],
+    )
+    const stage = new Stage(url, schema, control)
+    try {
+      await migrate({ url, schema })
+      await installLabClock(control, schema)
+      await control.query(
+        inSchema(
+          `create table fencepost.lab_effect (job_id uuid not null, by text not null, at timestamptz not null default clock_timestamp());
+           create function fencepost.lab_pause() returns void language plpgsql as $$
+           begin
+             raise notice '${pauseNotice}';
+             perform pg_advisory_xact_lock_shared(hashtext('lab_pause'), hashtext('${schema}'));
+           end $$;`,
+          schema,
+        ),
+      )
+      if (naive) await control.query(inSchema(naive, schema))
+      return stage
+    } catch (error) {
+      await stage.strike()
+      throw error
+    }
+  }
+
+  /** Clears the stage for another play. Processes that have survived stay: starting them is what takes time. */
+  async reset(): Promise<void> {
+    for (const player of this.#players.values()) player.rest()
+    await this.#control.query(
+      inSchema(
+        `truncate fencepost.job, fencepost.ready, fencepost.leased, fencepost.delayed, fencepost.parked,
+                  fencepost.finished, fencepost.attempt, fencepost.signal, fencepost.lab_effect;
+         alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
+         update fencepost.lab_clock set offset_ms = 0;`,
+        this.schema,
+      ),
+    )
+    await this.#control.query(`select pg_advisory_unlock(hashtext('lab_pause'), hashtext($1))`, [this.schema])
+    await this.#control.query(`select pg_advisory_lock(hashtext('lab_pause'), hashtext($1))`, [this.schema])
+  }
+
+  /** The process of an actor, ready to play. */
+  async player(options: Omit<ActorOptions, 'url' | 'schema'> & { bundle: string }): Promise<Player> {
+    let player = this.#players.get(options.name)
+    if (!player || player.dead) {
+      player = await Player.spawn(this.#url)
+      this.#players.set(options.name, player)
+    }
+    await player.begin({ ...options, schema: this.schema })
+    return player
+  }
+
+  /** Functions that wait at their pause point go on. */
+  async openPausePoints(): Promise<void> {
+    await this.#control.query(`select pg_advisory_unlock(hashtext('lab_pause'), hashtext($1))`, [this.schema])
+  }
+
+  async strike(): Promise<void> {
+    await Promise.all([...this.#players.values()].map((player) => player.kill()))
+    await this.db.close()
+    await this.#control.query(`drop schema if exists "${this.schema}" cascade`)
+    await this.#control.end()
+  }
+}
+
+/** Scratch schemas of a lab that was killed: nobody holds their lock any more. */
+async function strikeAbandoned(control: pg.Client): Promise<void> {
+  const { rows } = await control.query<{ schema: string }>(
+    `select nspname as schema from pg_namespace where nspname like $1`,
+    [`${schemaPrefix.replaceAll('_', '\\_')}%`],
+  )
+  for (const { schema } of rows) {
+    const lock = await control.query<{ free: boolean }>(
+      `select pg_try_advisory_lock(hashtext('lab'), hashtext($1)) as free`,
+      [schema],
+    )
+    if (!lock.rows[0]?.free) continue
+    await control.query(`drop schema if exists "${schema}" cascade`)
+    await control.query(`select pg_advisory_unlock(hashtext('lab'), hashtext($1))`, [schema])
+  }
+}
+
+/** One actor's process, and the proxy through which it speaks to the server. */
+export class Player {
+  readonly proxy: FaultProxy
+  readonly #url: string
+  readonly #process: ChildProcess
+  #resting = true
+  dead = false
+
+  private constructor(process: ChildProcess, proxy: FaultProxy, url: string) {
+    this.#process = process
+    this.proxy = proxy
+    this.#url = url
+  }
+
+  static async spawn(serverUrl: string): Promise<Player> {
+    const url = new URL(serverUrl)
+    const proxy = await FaultProxy.start({ host: url.hostname, port: Number(url.port || 5432) })
+    url.hostname = '127.0.0.1'
+    url.port = String(proxy.port)
+    const child = fork(join(packageRoot, 'dist', 'src', 'lab', 'actor-process.js'), [], { execArgv: [] })
+    child.setMaxListeners(0)
+    return new Player(child, proxy, url.href)
+  }
+
+  async begin(options: Omit<ActorOptions, 'url'> & { bundle: string }): Promise<void> {
+    if (!this.#resting) return
+    this.#resting = false
+    await this.#cue({ begin: { ...options, url: this.#url } })
+  }
+
+  /** Runs a step; a process that is killed meanwhile answers nothing more. */
+  run(stepIndex: number): Promise<string> {
+    return this.#cue({ step: stepIndex })
+  }
+
+  /** The next play begins with a new actor. */
+  rest(): void {
+    this.#resting = true
+  }
+
+  async kill(): Promise<void> {
+    if (this.dead) return
+    this.dead = true
+    const gone = once(this.#process, 'exit')
+    this.#process.kill('SIGKILL')
+    await gone
+    await this.proxy.stop()
+  }
+
+  async #cue(cue: Cue): Promise<string> {
+    const listening = new AbortController()
+    const answered = once(this.#process, 'message', listening) as Promise<[{ note: string }]>
+    const gone = once(this.#process, 'exit', listening)
+    this.#process.send(cue)
+    const answer = await Promise.race([answered, gone.then(() => undefined)])
+    // What lost the race must not go on listening, nor reject unheard.
+    for (const other of [answered, gone]) other.catch(() => {})
+    listening.abort()
+    return answer ? answer[0].note : 'killed'
+  }
+}
