@@ -39,7 +39,7 @@ export class Execution {
 
   async run(): Promise<void> {
     const [started] = await start(this.#db, [this.lease])
-    if (started?.answer !== 'started') return
+    if (started?.answer !== 'started' || this.#settled) return // given back meanwhile
     if (started.cancelRequested) return this.giveBack('cancelled')
 
     let timer: NodeJS.Timeout | undefined

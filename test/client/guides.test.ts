@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, it } from 'vitest'
+import { packageRoot } from '../../src/package-root.js'
+import { setup } from '../harness/setup.js'
+
+const guides = join(packageRoot, 'docs', 'guides')
+const programs = readdirSync(guides)
+  .filter((file) => file.endsWith('.md'))
+  .flatMap((file) => {
+    const text = readFileSync(join(guides, file), 'utf8')
+    return [...text.matchAll(/^```ts file=(\S+)\n(.*?)^```$/gms)].map(([, program, code]) => ({ file, program: program as string, code }))
+  })
+
+it.each(programs)('docs/guides/$file shows $program as it is', ({ program, code }) => {
+  expect(code).toBe(readFileSync(join(packageRoot, program), 'utf8'))
+})
+
+it.each(programs)('$program runs', async ({ program }) => {
+  const { url } = await setup()
+  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
+    cwd: packageRoot,
+    env: { ...process.env, DATABASE_URL: url },
+  })
+  const { stdout } = await run
+  expect(stdout).toMatch(/^(enqueued|[0-9a-f-]{36} is ready)/m)
+})
