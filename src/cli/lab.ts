@@ -27,7 +27,12 @@ export function labCommand(): Command {
 }
 
 async function list({ json }: LabOptions): Promise<void> {
-  const scenarios = (await listBundles()).map(({ scenario: { id, name, story, invariants } }) => ({ id, name, story, invariants }))
+  const scenarios = (await listBundles()).map(({ scenario: { id, name, story, invariants } }) => ({
+    id,
+    name,
+    story,
+    invariants,
+  }))
   if (json) return console.log(JSON.stringify(scenarios))
   printTable(
     [
@@ -42,13 +47,17 @@ async function list({ json }: LabOptions): Promise<void> {
 async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
   const { naive, guarded, recoveries } = await withServer(options, async ({ url }) => {
     const played = await playBoth(bundle, url)
-    if (!options.json) for (const line of timelineLines(bundle, played.naive, played.guarded, paintFor(process.stdout))) console.log(line)
+    if (!options.json)
+      for (const line of timelineLines(bundle, played.naive, played.guarded, paintFor(process.stdout)))
+        console.log(line)
     return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
   })
   const verdict = verdictOf(bundle, naive, guarded, recoveries)
   if (options.json) console.log(JSON.stringify({ ...verdict, naive, guarded, recoveries }))
   else {
-    console.log(`  crashes: killed at ${recoveries.points} points, ${recoveries.broken.length === 0 ? 'recovered from all' : 'not recovered:'}`)
+    console.log(
+      `  crashes: killed at ${recoveries.points} points, ${recoveries.broken.length === 0 ? 'recovered from all' : 'not recovered:'}`,
+    )
     for (const broken of recoveries.broken) console.log(`    ${broken}`)
   }
   if (!earnsItsPlace(verdict)) process.exitCode = 1
@@ -60,7 +69,10 @@ async function playAll(options: LabOptions): Promise<void> {
     for (const bundle of await listBundles()) {
       const verdict = await judge(bundle, url)
       verdicts.push(verdict)
-      if (!options.json) console.log(`${verdict.id}  ${earnsItsPlace(verdict) ? 'ok ' : 'NOT'}  ${verdict.name}: ${outcomeText(verdict)}`)
+      if (!options.json)
+        console.log(
+          `${verdict.id}  ${earnsItsPlace(verdict) ? 'ok ' : 'NOT'}  ${verdict.name}: ${outcomeText(verdict)}`,
+        )
     }
   })
   if (options.json) console.log(JSON.stringify(verdicts))

@@ -47,6 +47,12 @@ export interface JobDetail extends JobView {
   readonly payload: Json
   readonly result: Json
   readonly error: Json
+  /** The delay it was enqueued with ended then; null without one. */
+  readonly notBefore: Date | null
+  /** Of the lease that it has now. */
+  readonly claimedAt: Date | null
+  /** Of the lease that it has now or that ended it: a first-try success is in no attempt. */
+  readonly startedAt: Date | null
   readonly attempts: readonly AttemptView[]
 }
 
@@ -57,10 +63,12 @@ const viewColumns = `id, task, queue, place, outcome, priority, tries, failures,
 /** One statement, one snapshot: a job that moves meanwhile is still seen in exactly one place. */
 export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
   const rows = await db.move<JobDetail>(
-    `select v.*, j.payload, f.result, f.error, a.attempts
+    `select v.*, j.payload, f.result, f.error, j.due_at as "notBefore", l.claimed_at as "claimedAt",
+            coalesce(f.started_at, l.started_at) as "startedAt", a.attempts
      from (select ${viewColumns} from fencepost.jobs where id = $1) v
      join fencepost.job j on j.id = v.id
      left join fencepost.finished f on f.job_id = v.id
+     left join fencepost.leased l on l.job_id = v.id
      cross join lateral (
        select coalesce(json_agg(json_build_object(
          'leaseId', t.lease_id, 'ending', t.ending, 'worker', t.worker, 'claimedAt', t.claimed_at,
@@ -117,7 +125,8 @@ export interface QueueView {
   readonly leased: number
   readonly delayed: number
   readonly parked: number
-  readonly oldestReadyAt: Date | null
+  /** By the database's clock. */
+  readonly oldestReadyMs: number | null
 }
 
 /** Counts what is alive; the finished are history and not counted. */
@@ -125,14 +134,15 @@ export function listQueues(db: Database): Promise<QueueView[]> {
   return db.move<QueueView>(
     `select queue, sum(ready)::int8 as ready, sum(leased)::int8 as leased, sum(delayed)::int8 as delayed,
             sum(parked)::int8 as parked,
-            (select j.created_at from fencepost.ready r join fencepost.job j on j.id = r.job_id
-             where r.queue = q.queue order by r.seq limit 1) as "oldestReadyAt"
+            (select extract(epoch from fencepost.clock() - j.created_at)::float8 * 1000
+             from fencepost.ready r join fencepost.job j on j.id = r.job_id
+             where r.queue = q.queue and r.seq = min(q.first)) as "oldestReadyMs"
      from (
-       select queue, 0 as ready, 0 as leased, 0 as delayed, 0 as parked from fencepost.task
-       union all select queue, count(*), 0, 0, 0 from fencepost.ready group by queue
-       union all select queue, 0, count(*), 0, 0 from fencepost.leased group by queue
-       union all select queue, 0, 0, count(*), 0 from fencepost.delayed group by queue
-       union all select queue, 0, 0, 0, count(*) from fencepost.parked group by queue
+       select queue, 0 as ready, 0 as leased, 0 as delayed, 0 as parked, null::bigint as first from fencepost.task
+       union all select queue, count(*), 0, 0, 0, min(seq) from fencepost.ready group by queue
+       union all select queue, 0, count(*), 0, 0, null from fencepost.leased group by queue
+       union all select queue, 0, 0, count(*), 0, null from fencepost.delayed group by queue
+       union all select queue, 0, 0, 0, count(*), null from fencepost.parked group by queue
      ) q
      group by queue
      order by queue`,

@@ -1,0 +1,108 @@
+import { Command } from 'commander'
+import { FencepostError } from '../errors.js'
+import { checkedJobId } from '../job/job-id.js'
+import type { Json } from '../job/json.js'
+import { type JobDetail, readJob } from '../store/read.js'
+import { outcomeColours, type Paint, paintFor, placeColours } from './colours.js'
+import { counted } from './counted.js'
+import type { GlobalOptions } from './global-options.js'
+import { errorMessage, type TimelineEntry, timelineOf } from './job-timeline.js'
+import { preciseMomentText, spanText } from './moments.js'
+import { printable } from './printable.js'
+import { withDatabase } from './server-session.js'
+import { type Column, printTable } from './table.js'
+
+const jsonLengthMax = 2_000
+
+export function jobsShowCommand(): Command {
+  return new Command('show')
+    .description('where a job is, and its history')
+    .argument('<id>', 'the id of the job')
+    .action(async (id: string, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const jobId = checkedJobId(id)
+      const job = await withDatabase(options, async (db) => {
+        const found = await readJob(db, jobId)
+        if (!found) throw new FencepostError('FP_JOB_UNKNOWN', jobId)
+        return found
+      })
+      if (options.json) console.log(JSON.stringify(job))
+      else show(job)
+    })
+}
+
+function show(job: JobDetail): void {
+  const paint = paintFor(process.stdout)
+  for (const [name, value] of properties(job, paint)) console.log(`${paint('dim', name.padEnd(9))} ${value}`)
+  console.log('')
+  printTable(historyColumns, withSpans(timelineOf(job)), { cutAtEdge: false })
+}
+
+function properties(job: JobDetail, paint: Paint): [name: string, value: string][] {
+  const counters = [
+    counted(job.tries, 'try', 'tries'),
+    counted(job.failures, 'failure'),
+    counted(job.losses, 'loss', 'losses'),
+    counted(job.releases, 'release'),
+  ]
+  const lines: [string, string][] = [
+    ['job', job.id],
+    ['task', printable(job.task)],
+    ['queue', `${printable(job.queue)}, priority ${job.priority}`],
+    ['place', placeText(job, paint)],
+    ['counters', counters.join(', ')],
+    ['payload', jsonLine(job.payload)],
+  ]
+  if (job.outcome === 'succeeded') lines.push(['result', jsonLine(job.result)])
+  if (job.error !== null) lines.push(['error', errorText(job.error)])
+  return lines
+}
+
+function placeText(job: JobDetail, paint: Paint): string {
+  const { place, outcome, worker, waitName, reason, dueAt, cancelRequestedAt } = job
+  const details = [
+    outcome && paint(outcomeColours[outcome], outcome),
+    place === 'leased' && worker && `by ${printable(worker)}`,
+    waitName && `for the signal ${printable(waitName)}`,
+    dueAt && `until ${preciseMomentText(dueAt)}`,
+    cancelRequestedAt && 'cancel requested',
+    reason && `(${printable(reason)})`,
+  ]
+  return [paint(placeColours[place], place), ...details.filter(Boolean)].join(' ')
+}
+
+function jsonLine(value: Json): string {
+  const text = printable(JSON.stringify(value))
+  if (text.length <= jsonLengthMax) return text
+  return `${text.slice(0, jsonLengthMax)}… (${text.length} characters; --json shows all)`
+}
+
+/** The message, and below it where it was thrown, which is what one looks for next. */
+function errorText(error: Json): string {
+  const { stack } = error as { stack?: Json }
+  const frames = typeof stack === 'string' ? stack.split('\n').filter((line) => /^\s+at /.test(line)) : []
+  const message = printable(errorMessage(error) ?? JSON.stringify(error))
+  return [message, ...frames.map((frame) => `${' '.repeat(12)}${printable(frame.trim())}`)].join('\n')
+}
+
+interface HistoryRow extends TimelineEntry {
+  readonly sinceLast: string
+}
+
+function withSpans(entries: readonly TimelineEntry[]): HistoryRow[] {
+  return entries.map((entry, i) => {
+    const last = entries[i - 1]
+    return { ...entry, sinceLast: last ? `+${spanText(entry.at.getTime() - last.at.getTime())}` : '' }
+  })
+}
+
+const historyColumns: Column<HistoryRow>[] = [
+  { title: 'TIME', text: ({ at }) => preciseMomentText(at) },
+  { title: 'AFTER', text: ({ sinceLast }) => sinceLast, align: 'right' },
+  {
+    title: 'PLACE',
+    text: ({ place }) => (place ? `→ ${place}` : ''),
+    colour: ({ place, outcome }) => (outcome ? outcomeColours[outcome] : place ? placeColours[place] : undefined),
+  },
+  { title: 'WHAT HAPPENED', text: ({ what }) => what },
+]

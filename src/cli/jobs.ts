@@ -1,0 +1,14 @@
+import { Command } from 'commander'
+import { jobsCancelCommand } from './jobs-cancel.js'
+import { jobsListCommand } from './jobs-list.js'
+import { jobsRetryCommand } from './jobs-retry.js'
+import { jobsShowCommand } from './jobs-show.js'
+
+export function jobsCommand(): Command {
+  return new Command('jobs')
+    .description('list jobs, show one with its history, retry, cancel')
+    .addCommand(jobsListCommand(), { isDefault: true })
+    .addCommand(jobsShowCommand())
+    .addCommand(jobsRetryCommand())
+    .addCommand(jobsCancelCommand())
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { packageRoot } from '../package-root.js'
+import { auditCommand } from './audit.js'
+import { devCommand } from './dev.js'
+import { enqueueCommand } from './enqueue.js'
+import { addGlobalOptions, asksForJson } from './global-options.js'
+import { jobsCommand } from './jobs.js'
+import { labCommand } from './lab.js'
+import { migrateCommand } from './migrate.js'
+import { queuesCommand } from './queues.js'
+import { reportError } from './report-error.js'
+
+/** One file per command: a new one is added to this list. */
+const commands = [migrateCommand, enqueueCommand, jobsCommand, queuesCommand, auditCommand, labCommand, devCommand]
+
+function fencepostProgram(): Command {
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
+  const program = addGlobalOptions(new Command('fencepost'))
+    .description('A durable job queue for TypeScript on PostgreSQL.')
+    .version(version)
+  for (const command of commands) program.addCommand(command())
+  leaveErrorsToUs(program)
+  return program
+}
+
+/** Commander would print errors in its own form and end the process in the middle of what runs. */
+function leaveErrorsToUs(command: Command): void {
+  command
+    .exitOverride()
+    .configureOutput({ outputError: () => {} })
+    .configureHelp({ showGlobalOptions: true })
+  for (const inner of command.commands) leaveErrorsToUs(inner)
+}
+
+/** A reader that has seen enough (`| head`) is no error: the command ends as usual, unheard. */
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+}
+
+try {
+  await fencepostProgram().parseAsync()
+} catch (error) {
+  process.exitCode = reportError(error, asksForJson(process.argv.slice(2)))
+}
