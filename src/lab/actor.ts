@@ -34,7 +34,13 @@ export class Actor {
     this.naive = options.naive
     this.jobIds = options.jobIds
     this.#url = options.url
-    this.db = new Database({ url: options.url, schema: options.schema, poolSize: 2, retryMs: 10_000, applicationName: options.name })
+    this.db = new Database({
+      url: options.url,
+      schema: options.schema,
+      poolSize: 2,
+      retryMs: 10_000,
+      applicationName: options.name,
+    })
   }
 
   /** Enqueues all jobs of the scenario in one call. */
@@ -69,7 +75,10 @@ export class Actor {
     const stale = Symbol('stale')
     try {
       return await this.db.transaction(async (tx) => {
-        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [finishing.jobId, this.name])
+        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
+          finishing.jobId,
+          this.name,
+        ])
         const [answer] = await finish(this.db, [finishing], tx)
         if (answer?.answer !== 'finished') throw stale
         return answer.answer
@@ -90,7 +99,10 @@ export class Actor {
         close = go
       })
       const committed = this.db.transaction(async (tx) => {
-        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [finishing.jobId, this.name])
+        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
+          finishing.jobId,
+          this.name,
+        ])
         const [answer] = await finish(this.db, [finishing], tx)
         resolve(`${answer?.answer}, not committed yet`)
         await closed
@@ -125,7 +137,11 @@ export class Actor {
   }
 
   async advance(ms: number): Promise<void> {
-    await advanceLabClock({ query: (text, values) => this.sql(text, values).then((rows) => ({ rows })) }, this.db.schema, ms)
+    await advanceLabClock(
+      { query: (text, values) => this.sql(text, values).then((rows) => ({ rows })) },
+      this.db.schema,
+      ms,
+    )
   }
 
   /** Anything else, written for the schema `fencepost`. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Actor, labLeaseMs } from './actor.js'
 import type { Bundle } from './catalogue.js'
-import { Inspection } from './inspection.js'
+import { committedThenKilled, Inspection } from './inspection.js'
 import { clockName, type Step } from './scenario.js'
 import { type Player, Stage } from './stage.js'
 
@@ -110,11 +110,13 @@ class Performance {
       done((await this.#held?.result) ?? '')
       this.#held = undefined
     } else if (kill !== undefined) {
-      const reached = player.proxy.loseReplyOfCommit(kill, 'hold')
-      const finished = player.run(index)
-      await Promise.race([reached, finished])
+      const reached = player.proxy.loseReplyOfCommit(kill, 'hold').then(() => true)
+      const result = player.run(index)
+      const struck = await Promise.race([reached, result.then(() => false)])
       await player.kill()
-      done('committed, then killed before the reply')
+      // An earlier crash may leave a scenario's own fault nothing to strike; a fault point that was counted is there.
+      if (!struck && this.#fault?.step === index) throw new Error(`"${step.by} ${step.does}" has no commit ${kill}`)
+      done(struck ? committedThenKilled : `${await result}, then killed`)
     } else if (step.pause === 'held') {
       const paused = player.proxy.paused().then(() => undefined)
       const result = player.run(index)
@@ -155,8 +157,14 @@ class Performance {
 /** Every point at which an actor can be killed, from an undisturbed play with the guard. */
 export function faultPoints(bundle: Bundle, undisturbed: Played): FaultPoint[] {
   return bundle.scenario.steps.flatMap((step, index) =>
-    step.by === clockName || step.pause !== undefined || step.fault !== undefined
-      ? []
-      : Array.from({ length: (undisturbed.steps[index]?.commits ?? 0) + 1 }, (_, commit) => ({ step: index, commit })),
+    killableCommits(step, undisturbed.steps[index]?.commits ?? 0).map((commit) => ({ step: index, commit })),
   )
+}
+
+/** 0 is before the step, n at its nth commit. What a scenario makes go wrong by itself is no further point. */
+function killableCommits(step: Step, commits: number): number[] {
+  if (step.by === clockName || step.pause === 'released') return []
+  if (step.fault === 'killed') return [0]
+  if (step.fault === 'reply_cut') return [0, 1] // what follows is the repetition after the cut
+  return Array.from({ length: commits + 1 }, (_, commit) => commit)
 }

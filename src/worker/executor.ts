@@ -8,6 +8,9 @@ import { fail, finish, release } from '../store/settle.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
 
+/** What a handler came to. */
+type Ended = { readonly resultText: string } | { readonly error: unknown }
+
 /** Why a handler is told to stop. */
 type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
 
@@ -16,7 +19,7 @@ type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
  *
  *     start ──▶ validate ──▶ handler ──▶ check the result ──▶ finish
  *       │stale                  │throws, times out ─────────▶ fail
- *       ▼                       │lease lost ────────────────▶ nothing: another attempt owns the job
+ *       ▼                       │lease lost ────────────────▶ nothing: the job is another attempt's
  *     nothing                   └shutdown, cancelled ───────▶ release
  */
 export class Execution {
@@ -27,7 +30,7 @@ export class Execution {
   readonly #payloadBytesMax: number
   readonly #abort = new AbortController()
   #abandon: (reason: AbortReason) => void = () => {}
-  #settled = false
+  #settling: Promise<void> | undefined
 
   constructor(db: Database, events: Events, task: Task<unknown, unknown>, lease: Lease, payloadBytesMax: number) {
     this.#db = db
@@ -39,44 +42,51 @@ export class Execution {
 
   async run(): Promise<void> {
     const [started] = await start(this.#db, [this.lease])
-    if (started?.answer !== 'started' || this.#settled) return // given back meanwhile
+    if (started?.answer !== 'started' || this.#settling) return // given back meanwhile
     if (started.cancelRequested) return this.giveBack('cancelled')
 
     let timer: NodeJS.Timeout | undefined
-    const abandoned = new Promise<AbortReason>((resolve) => {
-      this.#abandon = resolve
+    const abandoned = new Promise<{ aborted: AbortReason }>((resolve) => {
+      this.#abandon = (reason) => resolve({ aborted: reason })
     })
     if (this.#task.timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#task.timeoutMs)
+    const handled = this.#handle()
     try {
       // A handler that ignores its signal is left behind: its job must not wait for it.
-      const ended = await Promise.race([this.#handle(), abandoned.then((reason) => ({ aborted: reason }))])
-      if ('resultText' in ended) await this.#finish(ended.resultText)
-      else if ('error' in ended) await this.#fail(ended.error)
-      else if (ended.aborted === 'timeout') await this.#fail(new Error(`timed out after ${this.#task.timeoutMs} ms`))
-      else if (ended.aborted !== 'lease_lost') await this.giveBack(ended.aborted)
+      const ended = await Promise.race([handled, abandoned])
+      if (!('aborted' in ended)) return await this.#settle(ended)
+      const { aborted } = ended
+      if (aborted === 'timeout') await this.#settle({ error: new Error(`timed out after ${this.#task.timeoutMs} ms`) })
+      else if (aborted !== 'lease_lost') await this.giveBack(aborted)
+      // Only now: what it says must find its lease ended by us, not end it.
+      void handled.then((late) => this.#hearLate(late))
     } finally {
       clearTimeout(timer)
     }
   }
 
   abort(reason: AbortReason): void {
-    this.#abort.abort(new FencepostError('FP_LEASE_LOST', reason))
+    // First: a handler that throws because of its signal must not look as if it had failed by itself.
     this.#abandon(reason)
+    this.#abort.abort(new FencepostError('FP_LEASE_LOST', reason))
   }
 
   /** Returns the job at no charge; a cancel that was requested ends it instead. */
-  async giveBack(reason: 'shutdown' | 'cancelled'): Promise<void> {
-    if (this.#settled) return
-    this.#settled = true
+  giveBack(reason: 'shutdown' | 'cancelled'): Promise<void> {
+    this.#settling ??= this.#release(reason)
+    return this.#settling
+  }
+
+  async #release(reason: 'shutdown' | 'cancelled'): Promise<void> {
     if (!this.#abort.signal.aborted) this.abort(reason)
     const { jobId, leaseId, task } = this.lease
     const [released] = await release(this.#db, [this.lease], reason)
-    if (released?.answer === 'stale') this.#events.emit('stale', { jobId, leaseId, said: 'released', outcome: released.outcome })
-    else if (released?.answer === 'cancelled') this.#events.emit('cancelled', { jobId })
-    else this.#events.emit('released', { jobId, task, reason })
+    if (released?.answer === 'cancelled') this.#events.emit('cancelled', { jobId })
+    else if (released?.answer !== 'stale') this.#events.emit('released', { jobId, task, reason })
+    else this.#events.emit('stale', { jobId, leaseId, said: 'released', outcome: released.outcome })
   }
 
-  async #handle(): Promise<{ resultText: string } | { error: unknown }> {
+  async #handle(): Promise<Ended> {
     const { lease } = this
     try {
       const input = await validated(this.#task.input, lease.payload, `the stored input of task ${lease.task}`)
@@ -91,33 +101,51 @@ export class Execution {
         createdAt: lease.createdAt,
         signal: this.#abort.signal,
       })
-      const result = this.#task.output ? await validated(this.#task.output, returned, `the result of task ${lease.task}`) : returned
+      const result = this.#task.output
+        ? await validated(this.#task.output, returned, `the result of task ${lease.task}`)
+        : returned
       return { resultText: jsonText(result, 'the result', this.#payloadBytesMax) }
     } catch (error) {
       return { error }
     }
   }
 
-  async #finish(resultText: string): Promise<void> {
-    if (this.#settled) return
-    this.#settled = true
+  #settle(ended: Ended): Promise<void> {
+    this.#settling ??= 'resultText' in ended ? this.#finish(ended.resultText) : this.#fail(ended.error)
+    return this.#settling
+  }
+
+  /** What a handler says after it was left behind changes nothing, but it is kept: its effects may have happened. */
+  async #hearLate(ended: Ended): Promise<void> {
+    try {
+      await ('resultText' in ended ? this.#finish(ended.resultText, true) : this.#fail(ended.error, true))
+    } catch (error) {
+      this.#events.emit('error', { during: `hearing the late end of job ${this.lease.jobId}`, error })
+    }
+  }
+
+  async #finish(resultText: string, late = false): Promise<void> {
     const { jobId, leaseId, task, tries } = this.lease
     const [finished] = await finish(this.#db, [{ ...this.lease, resultText }])
-    if (finished?.answer === 'stale') this.#events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: finished.outcome })
-    else this.#events.emit('finished', { jobId, task, attempt: tries })
+    if (finished?.answer === 'stale') {
+      this.#events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: finished.outcome })
+    } else if (!late) {
+      this.#events.emit('finished', { jobId, task, attempt: tries })
+    }
     if (finished?.duplicate) this.#events.emit('duplicate_success', { jobId, leaseId })
   }
 
-  async #fail(error: unknown): Promise<void> {
-    if (this.#settled) return
-    this.#settled = true
+  async #fail(error: unknown, late = false): Promise<void> {
     const { jobId, leaseId, task, tries, failures, failuresMax } = this.lease
     // A retry by a person raises the budget; the backoff starts anew with it.
     const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#task.retry.limit)
     const verdict = verdictOf(error, this.#task.retry, Math.max(1, failuresInBudget), Math.random())
-    const errorText = JSON.stringify(verdict.error)
-    const [failed] = await fail(this.#db, [{ ...this.lease, errorText, delayMs: verdict.delayMs, final: verdict.final }])
-    if (failed?.answer === 'stale') this.#events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })
-    else this.#events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed?.outcome ?? null })
+    const failure = { errorText: JSON.stringify(verdict.error), delayMs: verdict.delayMs, final: verdict.final }
+    const [failed] = await fail(this.#db, [{ ...this.lease, ...failure }])
+    if (failed?.answer === 'stale') {
+      this.#events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })
+    } else if (!late) {
+      this.#events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed?.outcome ?? null })
+    }
   }
 }

@@ -32,15 +32,21 @@ export class Heartbeat {
 
   #schedule(): NodeJS.Timeout {
     const shortest = Math.min(beatMsMax * 3, ...this.#running().map(({ lease }) => lease.leaseMs))
-    return setTimeout(() => {
-      this.#beating = this.#beat()
-    }, Math.min(shortest / 3, 1_000))
+    return setTimeout(
+      () => {
+        this.#beating = this.#beat()
+      },
+      Math.min(shortest / 3, 1_000),
+    )
   }
 
   async #beat(): Promise<void> {
     const executions = new Map(this.#running().map((execution) => [execution.lease.leaseId, execution]))
     try {
-      for (const answer of await extend(this.#db, [...executions.values()].map(({ lease }) => lease))) {
+      for (const answer of await extend(
+        this.#db,
+        [...executions.values()].map(({ lease }) => lease),
+      )) {
         const execution = executions.get(answer.leaseId)
         if (answer.answer === 'gone') execution?.abort('lease_lost')
         else if (answer.cancelRequested) execution?.abort('cancelled')

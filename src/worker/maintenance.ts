@@ -36,7 +36,8 @@ export class Maintenance {
   async #work(): Promise<void> {
     try {
       const promoted = await promoteDue(this.#db)
-      for (const { jobId, place } of promoted) this.#events.emit('promoted', { jobId, from: place as 'delayed' | 'parked' })
+      for (const { jobId, place } of promoted)
+        this.#events.emit('promoted', { jobId, from: place as 'delayed' | 'parked' })
       const lost = await loseExpired(this.#db)
       for (const { jobId, leaseId, worker, answer, outcome } of lost) {
         this.#events.emit('lost', { jobId, leaseId, worker, started: answer !== 'released', outcome })

@@ -58,9 +58,14 @@ export class Worker {
     this.#db = db
     this.#events = events
     this.#payloadBytesMax = payloadBytesMax
-    this.#concurrency = checkedInteger(options.concurrency ?? defaults.concurrency, 'concurrency', 1, limits.concurrencyMax)
-    this.#pollMs = durationMs(options.poll ?? defaults.pollMs, 'poll')
-    this.#graceMs = durationMs(options.grace ?? defaults.shutdownGraceMs, 'grace')
+    this.#concurrency = checkedInteger(
+      options.concurrency ?? defaults.concurrency,
+      'concurrency',
+      1,
+      limits.concurrencyMax,
+    )
+    this.#pollMs = durationMs(options.poll ?? defaults.pollMs, 'poll', limits.pollMsMin, limits.timerMsMax)
+    this.#graceMs = durationMs(options.grace ?? defaults.shutdownGraceMs, 'grace', 0, limits.timerMsMax)
     this.#tasks = byName(tasks)
     this.#queues = [...new Set(tasks.map((task) => task.queue))]
     this.#heartbeat = new Heartbeat(db, events, () => [...this.#running.values()].map(({ execution }) => execution))
