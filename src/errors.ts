@@ -11,7 +11,7 @@ const catalogue = {
   },
   FP_INPUT_NOT_JSON: {
     title: 'A value cannot be stored as JSON',
-    hint: 'Send plain JSON: no functions, symbols, BigInts, cycles, NaN or Infinity, no U+0000 in strings, no lone surrogates. Convert dates and maps yourself.',
+    hint: 'Send plain JSON: no functions, symbols, BigInts, cycles, NaN or Infinity, no U+0000 or lone surrogates in strings. Turn maps, sets and class instances into plain objects first.',
   },
   FP_INPUT_TOO_LARGE: {
     title: 'A payload is over the size limit',
@@ -149,5 +149,21 @@ export class FencepostError extends Error {
     this.name = 'FencepostError'
     this.code = code
     this.hint = options.hint ?? hint
+  }
+}
+
+/** A value of the caller’s as a message shows it: short, on one line, and never an error in itself. */
+export function shown(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+    case 'number':
+    case 'boolean':
+    case 'undefined':
+      return String(value)
+    case 'object':
+      return value === null ? 'null' : 'an object'
+    default:
+      return `a ${typeof value}`
   }
 }

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { FencepostError, shown } from './errors.js'
 import type { Outcome } from './job/places.js'
 
 /**
@@ -6,43 +7,83 @@ import type { Outcome } from './job/places.js'
  * are for logs, metrics and alarms, not for decisions.
  */
 export interface FencepostEvents {
+  /** A job was stored. In a transaction of the caller’s it is told at once, before that transaction commits. */
   enqueued: { jobId: string; task: string; queue: string }
+  /** A worker of this process got a lease. */
   claimed: { jobId: string; task: string; worker: string; attempt: number }
+  /** A job ended as succeeded. */
   finished: { jobId: string; task: string; attempt: number }
-  /** The handler failed; `outcome` is null if the job will be tried again. */
+  /** A handler failed; `outcome` is null if the job will be tried again. */
   failed: { jobId: string; task: string; attempt: number; error: unknown; outcome: Outcome | null }
+  /** A worker gave a job back, at no charge. */
   released: { jobId: string; task: string; reason: string }
   /** A lease ran out; its job goes on elsewhere unless it has an outcome. */
   lost: { jobId: string; leaseId: number; worker: string; started: boolean; outcome: Outcome | null }
+  /** A job ended as cancelled. */
   cancelled: { jobId: string }
+  /** A running job was asked to stop. */
   cancel_requested: { jobId: string }
+  /** A job that had ended without success was put back, with fresh budgets. */
   retried: { jobId: string }
+  /** The time of a delayed or parked job has come. */
   promoted: { jobId: string; from: 'delayed' | 'parked' }
   /** An attempt settled a lease that it no longer held. Nothing changed; what it said is kept in `attempt`. */
   stale: { jobId: string; leaseId: number; said: 'succeeded' | 'failed' | 'released'; outcome: Outcome | null }
   /** Two attempts of one job reported success: effects outside the database may have happened twice. */
   duplicate_success: { jobId: string; leaseId: number }
-  /** Something in the background failed and will be tried again. */
+  /** Something in the background, or a listener, failed. What the background does is tried again. */
   error: { during: string; error: unknown }
 }
 
 export type EventName = keyof FencepostEvents
 
-/** A listener that throws must not take the engine with it: its error becomes an `error` event. */
+const known: Readonly<Record<EventName, true>> = {
+  enqueued: true,
+  claimed: true,
+  finished: true,
+  failed: true,
+  released: true,
+  lost: true,
+  cancelled: true,
+  cancel_requested: true,
+  retried: true,
+  promoted: true,
+  stale: true,
+  duplicate_success: true,
+  error: true,
+}
+export const eventNames = Object.keys(known) as readonly EventName[]
+
+/** A listener that throws, or rejects, must not take the engine with it: its error becomes an `error` event. */
 export class Events {
-  readonly #emitter = new EventEmitter()
+  readonly #emitter = new EventEmitter().setMaxListeners(0)
 
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void {
+    if (!eventNames.includes(name)) {
+      throw new FencepostError('FP_OPTION_INVALID', `there is no event ${shown(name)}`, {
+        hint: `The events are ${eventNames.join(', ')}.`,
+      })
+    }
+    if (typeof listener !== 'function') {
+      throw new FencepostError(
+        'FP_OPTION_INVALID',
+        `the listener of ${name} must be a function, not ${shown(listener)}`,
+      )
+    }
     this.#emitter.on(name, listener)
     return () => this.#emitter.off(name, listener)
   }
 
   emit<Name extends EventName>(name: Name, event: FencepostEvents[Name]): void {
+    const onError = (error: unknown) => {
+      if (name !== 'error') this.emit('error', { during: `a listener of ${name}`, error })
+    }
     for (const listener of this.#emitter.listeners(name)) {
       try {
-        listener(event)
+        const returned: unknown = listener(event)
+        if (returned instanceof Promise) returned.catch(onError)
       } catch (error) {
-        if (name !== 'error') this.emit('error', { during: `a listener of ${name}`, error })
+        onError(error)
       }
     }
   }

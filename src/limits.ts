@@ -24,6 +24,7 @@ export const limits = {
   payloadBytesMax: 64 * 1_048_576,
   payloadDepthMax: 100,
   enqueueManyMax: 10_000,
+  enqueueManyBytesMax: 128 * 1_048_576,
   nameLengthMax: 200,
   schemaLengthMax: 40,
   priorityMin: -100,
@@ -31,7 +32,13 @@ export const limits = {
   retryLimitMax: 10_000,
   lossesMax: 10_000,
   durationMsMax: 3650 * 86_400_000,
+  /** For what is timed in this process: Node’s timers overflow after 24.8 days and then fire at once. */
+  timerMsMax: 24 * 86_400_000,
+  timeoutMsMin: 1,
   leaseMsMin: 1_000,
   leaseMsMax: 86_400_000,
+  pollMsMin: 10,
+  poolSizeMax: 1_000,
   concurrencyMax: 10_000,
+  errorTextLengthMax: 8_000,
 } as const

@@ -16,7 +16,14 @@ it('FM_001: undisturbed, there is one lease, one effect, one outcome, and nothin
   })
 
   expect(await sql('select * from effect')).toEqual([{ job_id: id }])
-  expect(await see(id)).toMatchObject({ place: 'finished', outcome: 'succeeded', tries: 1, failures: 0, losses: 0, releases: 0 })
+  expect(await see(id)).toMatchObject({
+    place: 'finished',
+    outcome: 'succeeded',
+    tries: 1,
+    failures: 0,
+    losses: 0,
+    releases: 0,
+  })
   expect(await sql('select * from fencepost.attempt')).toEqual([])
   expect(await audit(db)).toEqual({ ok: true, violations: 0, warnings: 0, findings: [], truncated: false })
 })

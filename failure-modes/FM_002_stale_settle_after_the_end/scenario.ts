@@ -15,5 +15,8 @@ export default scenario({
     step('B', 'commits the effect and the outcome', (a) => a.commit()),
     step('A', 'wakes up and reports a failure', (a) => a.fail()),
   ],
-  check: (found) => found.usualSuspects(),
+  check: async (found) => [
+    ...(await found.successUndone('B', 'commits the effect and the outcome')),
+    ...(await found.usualSuspects()),
+  ],
 })

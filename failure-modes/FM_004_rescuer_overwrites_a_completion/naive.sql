@@ -1,19 +1,22 @@
--- Select, think, and then put back by id.
+-- Select, think, and then put back by id, whatever has become of the jobs meanwhile.
 create or replace function fencepost.lose(p_limit integer default 1000)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  v_expired uuid[];
+  v_expired fencepost.leased[];
 begin
-  select array_agg(l.job_id) into v_expired from fencepost.leased l where l.expires_at <= fencepost.clock();
+  select array_agg(l) into v_expired from fencepost.leased l where l.expires_at <= fencepost.clock();
   perform fencepost.lab_pause();
-  delete from fencepost.leased l where l.job_id = any (v_expired);
-  delete from fencepost.finished f where f.job_id = any (v_expired);
+  delete from fencepost.leased l using unnest(v_expired) e where l.job_id = e.job_id;
+  delete from fencepost.finished f using unnest(v_expired) e where f.job_id = e.job_id;
   insert into fencepost.ready
-  select j.id, j.seq, 1, 0, j.priority, 0, 1, j.failures_max, j.losses_max, j.queue, j.task
-  from fencepost.job j
-  where j.id = any (v_expired);
-  return query select j.id, 0::bigint, '', 'lost', null::fencepost.outcome from fencepost.job j where j.id = any (v_expired);
+  select e.job_id, e.seq, e.tries, e.releases, e.priority, e.failures, e.losses + 1, e.failures_max, e.losses_max,
+         e.queue, e.task
+  from unnest(v_expired) e;
+  insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker)
+  select e.job_id, e.lease_id, e.nonce, fencepost.clock(), e.claimed_at, e.started_at, 'lost', e.worker
+  from unnest(v_expired) e;
+  return query select e.job_id, e.lease_id, e.worker, 'lost', null::fencepost.outcome from unnest(v_expired) e;
 end $$;

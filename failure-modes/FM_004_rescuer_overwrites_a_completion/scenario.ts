@@ -15,5 +15,14 @@ export default scenario({
     step('A', 'commits', (a) => a.closeCommit()),
     goesOn('rescuer 1', 'puts back what it found'),
   ],
-  check: (found) => found.usualSuspects(),
+  check: async (found) => {
+    const undone = await found.successUndone('A', 'commits')
+    const job = await found.job()
+    const calledLost = job?.attempts.some(({ worker, ending }) => worker === 'A' && ending === 'lost')
+    return [
+      ...undone,
+      ...(undone.length > 0 && calledLost ? ['INV_004: recovery calls the attempt lost that had succeeded'] : []),
+      ...(await found.usualSuspects()),
+    ]
+  },
 })

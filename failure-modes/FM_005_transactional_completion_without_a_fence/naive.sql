@@ -11,11 +11,17 @@ begin
   ), ended as (
     delete from fencepost.leased l using asked a
     where l.job_id = a.job_id and l.lease_id = a.lease_id and l.nonce = a.nonce
-    returning l.*, a.result
+    returning l.*, a.result, fencepost.clock() as ended_at
+  ), log as (
+    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker)
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'succeeded', e.worker
+    from ended e
+    where e.tries > 1
   )
   insert into fencepost.finished
-    (job_id, lease_id, nonce, finished_at, outcome, tries, releases, failures, losses, result)
-  select e.job_id, e.lease_id, e.nonce, fencepost.clock(), 'succeeded', e.tries, e.releases, e.failures, e.losses, e.result
+    (job_id, lease_id, nonce, finished_at, outcome, tries, releases, failures, losses, worker, result)
+  select e.job_id, e.lease_id, e.nonce, e.ended_at, 'succeeded', e.tries, e.releases, e.failures, e.losses, e.worker,
+         e.result
   from ended e;
   return query
     select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false

@@ -14,14 +14,16 @@ begin
   return query
     with taken as (
       delete from fencepost.ready r
-      where r.ctid = any (array(select q.ctid from fencepost.ready q where q.queue = p_queue order by q.seq limit p_limit))
+      where r.ctid = any (array(
+        select q.ctid from fencepost.ready q where q.queue = p_queue order by q.seq limit p_limit))
       returning r.*
     ), put as (
       insert into fencepost.leased
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, lease_ms, tries, releases, priority, failures, losses,
          failures_max, losses_max, queue, task, worker)
-      select t.tries + 1, 0, t.job_id, t.seq, fencepost.clock(), fencepost.clock() + interval '30 s', 30000, t.tries + 1,
-             t.releases, t.priority, t.failures, t.losses, t.failures_max, t.losses_max, t.queue, t.task, p_worker
+      select t.tries + 1, 0, t.job_id, t.seq, fencepost.clock(), fencepost.clock() + interval '30 s', 30000,
+             t.tries + 1, t.releases, t.priority, t.failures, t.losses, t.failures_max, t.losses_max, t.queue, t.task,
+             p_worker
       from taken t
       returning *
     )

@@ -24,10 +24,15 @@ export default scenario({
     step('B', 'commits the effect and the outcome', (a) => a.commit()),
   ],
   check: async (found) => {
-    const late = found.notes.get('A: wakes up and commits')
     const deleted = found.notes.get('operator: deletes the job') !== '(killed)'
+    const effectOfTheDeleted = (await found.effects()).some(({ by }) => by.includes('A'))
     return [
-      ...(deleted && late === 'finished' ? ['INV_003: an attempt of the deleted job ended the new one'] : []),
+      ...(deleted && found.notes.get('A: wakes up and commits') === 'finished'
+        ? ['INV_003: an attempt of the deleted job ended the new one']
+        : []),
+      ...(deleted && effectOfTheDeleted
+        ? ['INV_001: the effect of the deleted job was applied in place of the new one’s']
+        : []),
       ...(await found.usualSuspects()),
     ]
   },

@@ -1,10 +1,14 @@
-import { enqueue } from '../../src/store/enqueue.js'
 import { type Actor, labJob } from '../../src/lab/actor.js'
 import { scenario, step } from '../../src/lab/scenario.js'
+import type { Queryable } from '../../src/store/database.js'
+import { enqueue } from '../../src/store/enqueue.js'
 
-/** An application that logs an error and goes on: PostgreSQL has aborted the transaction and answers COMMIT with ROLLBACK. */
+/**
+ * An application that logs an error and goes on: PostgreSQL has aborted the transaction and answers COMMIT with
+ * ROLLBACK. If it is told so, it does the right thing and sends the job again.
+ */
 async function swallowAnErrorAndCommit(actor: Actor): Promise<string> {
-  const work = async (tx: { query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }> }) => {
+  const work = async (tx: Queryable) => {
     await enqueue(actor.db, actor.jobIds.map(labJob), tx)
     await tx.query('select 1/0').catch(() => {})
   }
@@ -13,7 +17,7 @@ async function swallowAnErrorAndCommit(actor: Actor): Promise<string> {
     else await actor.db.transaction(work)
     return 'told that it is stored'
   } catch (error) {
-    return `told: ${(error as { code?: string }).code}`
+    return `told ${(error as { code?: string }).code}; sends it again: ${await actor.enqueue()}`
   }
 }
 

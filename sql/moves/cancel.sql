@@ -5,7 +5,8 @@
 -- Answers: `cancelled`; `requested` (it is running); `finished` with the outcome it already has; `missing`.
 -- A job may hop between two places while cancel waits for its row: so it looks again, each time with a fresh snapshot,
 -- until it has ended the job, flagged it, or seen it finished. (Above READ COMMITTED such a hop is a 40001.)
--- Locks: one place row at a time, jobs in order of id.
+-- Locks: one place row after the other: jobs that do not run in order of id, then those that do in order of lease_id, as
+--   settles lock them.
 create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
@@ -16,8 +17,15 @@ declare
   v_job fencepost.job;
   v_row record;
 begin
-  perform fencepost.durable();
-  for job_id in select distinct a.id from unnest(p_job_ids) as a(id) order by a.id loop
+  perform fencepost.durable(); -- guard: cancel.durable
+  for job_id in
+    select a.id
+    from unnest(p_job_ids) as a(id)
+    left join fencepost.leased l on l.job_id = a.id
+    group by a.id
+    order by max(l.lease_id) nulls first, -- guard: cancel.lease_order
+             a.id -- guard: cancel.id_order
+  loop
     outcome := null;
     select * into v_job from fencepost.job j where j.id = job_id;
     if not found then
@@ -47,7 +55,7 @@ begin
       end if;
 
       update fencepost.leased l
-      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock())
+      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock()) -- guard: cancel.first_request
       where l.job_id = v_job.id;
       if found then
         answer := 'requested';

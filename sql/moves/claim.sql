@@ -22,12 +22,12 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_nonce bigint := floor(random() * 9007199254740991); -- fits a JavaScript number
+  v_nonce bigint := floor(random() * 9007199254740991); -- guard: claim.nonce (it fits a JavaScript number)
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: claim.durable
   if p_turn is not null then
     perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: claim.turn
-    if p_again then
+    if p_again then -- guard: claim.again
       return query
         select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
                l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at
@@ -44,22 +44,24 @@ begin
   return query
     with taken as (
       -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
-      delete from fencepost.ready r
+      delete from fencepost.ready r -- guard: claim.move
       where r.ctid = any (array(
         select q.ctid
         from fencepost.ready q
-        where q.queue = p_queue and (p_tasks is null or q.task = any (p_tasks))
-        order by q.priority, q.seq
+        where q.queue = p_queue
+          and (p_tasks is null or q.task = any (p_tasks)) -- guard: claim.tasks
+        order by q.priority, q.seq -- guard: claim.order
         limit p_limit
         for update skip locked)) -- guard: claim.skip_locked
       returning r.*
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id, o.*
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at, fencepost.clock() as claimed_at
+        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at,
+               fencepost.clock() as claimed_at -- guard: claim.clock
         from taken t
         join fencepost.job j on j.id = t.job_id
-        order by t.priority, t.seq -- the delete answers in heap order
+        order by t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) o
     ), put as (
       insert into fencepost.leased

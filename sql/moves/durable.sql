@@ -7,8 +7,7 @@ create or replace function fencepost.durable() returns void
 language plpgsql
 as $$
 begin
-  -- guard: durable.commit
-  if current_setting('synchronous_commit') = 'off' then
-    perform set_config('synchronous_commit', 'on', true);
+  if current_setting('synchronous_commit') = 'off' then -- guard: durable.stronger
+    perform set_config('synchronous_commit', 'on', true); -- guard: durable.commit
   end if;
 end $$;

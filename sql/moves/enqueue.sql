@@ -21,9 +21,9 @@ declare
   v_ready fencepost.ready[];
   v_conflict uuid;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: enqueue.durable
   with asked as materialized (
-    select nextval('fencepost.job_seq') as seq, a.*
+    select nextval('fencepost.job_seq') as seq, a.* -- guard: enqueue.order
     from unnest(p_ids, p_tasks, p_payloads, p_queues, p_priorities, p_delays_ms, p_failures_max, p_losses_max,
                 p_leases_ms) as a(id, task, payload, queue, priority, delay_ms, failures_max, losses_max, lease_ms)
   ), made as (
@@ -33,7 +33,7 @@ begin
            case when a.delay_ms > 0 then fencepost.clock() + a.delay_ms * interval '1 ms' end,
            a.lease_ms, a.priority, a.failures_max, a.losses_max, a.queue, a.task, a.payload
     from asked a
-    order by a.id
+    order by a.id -- guard: enqueue.lock_order
     on conflict (id) do nothing -- guard: enqueue.once
     returning id, seq, due_at, priority, failures_max, losses_max, queue, task
   ), put as (
@@ -59,7 +59,7 @@ begin
   end if;
 
   -- A statement of its own: the rows that were in the way may have been committed after the first one's snapshot.
-  select j.id into v_conflict
+  select j.id into v_conflict -- guard: enqueue.new_statement
   from unnest(p_ids, p_tasks, p_payloads) as a(id, task, payload)
   join fencepost.job j on j.id = a.id
   where (j.task, j.payload) is distinct from (a.task, a.payload)

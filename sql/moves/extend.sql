@@ -15,18 +15,23 @@ as $$
 declare
   v_extended bigint[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: extend.durable
   with asked as (
     select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
   ), held as (
     select l.lease_id
     from asked a
-    join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: extend.fence
+    join fencepost.leased l -- guard: extend.fence
+      on l.lease_id = a.lease_id -- guard: extend.fence_lease
+      and l.job_id = a.job_id -- guard: extend.fence_job
+      and l.nonce = a.nonce -- guard: extend.fence_nonce
     order by l.job_id
-    for no key update of l skip locked -- guard: extend.skip_locked
+    for no key update of l -- guard: extend.no_key
+    skip locked -- guard: extend.skip_locked
   ), extended as (
     update fencepost.leased l
-    set expires_at = greatest(l.expires_at, fencepost.clock() + l.lease_ms * interval '1 ms')
+    set expires_at = greatest( -- guard: extend.never_shorter
+      l.expires_at, fencepost.clock() + l.lease_ms * interval '1 ms')
     from held h
     where l.lease_id = h.lease_id
     returning l.lease_id
@@ -34,7 +39,7 @@ begin
   select array_agg(e.lease_id) into v_extended from extended e;
 
   -- A new statement, so that a lease taken away while this one waited is seen as gone.
-  return query
+  return query -- guard: extend.new_statement
     select a.job_id, a.lease_id,
            case when l.lease_id is null then 'gone' when a.lease_id = any (v_extended) then 'extended' else 'busy' end,
            l.cancel_requested_at is not null

@@ -16,20 +16,25 @@ as $$
 declare
   v_jobs uuid[];
   v_leases bigint[];
+  v_nonces bigint[];
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
   v_ask record;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: fail.durable
   with asked as (
     select * from unnest(p_job_ids, p_lease_ids, p_nonces, p_errors, p_delays_ms, p_finals)
       as a(job_id, lease_id, nonce, error, delay_ms, final)
-    order by a.lease_id
+    order by a.lease_id -- guard: fail.lock_order
   ), ended as (
     delete from fencepost.leased l
-    using asked a
-    where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: fail.fence
-    returning l.*, a.error, a.delay_ms, a.final, fencepost.clock() as ended_at
+    using asked a -- guard: fail.fence
+    where l.lease_id = a.lease_id -- guard: fail.fence_lease
+      and l.job_id = a.job_id -- guard: fail.fence_job
+      and l.nonce = a.nonce -- guard: fail.fence_nonce
+    returning l.*, a.error, a.final,
+              coalesce(a.delay_ms, 0) as delay_ms, -- guard: fail.no_delay
+              fencepost.clock() as ended_at -- guard: fail.clock
   ), judged as (
     select e.*, (e.failures + 1)::smallint as failures_now,
            case when e.cancel_requested_at is not null then 'cancelled' -- guard: fail.cancel
@@ -60,12 +65,15 @@ begin
       (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason, error)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'failed', e.worker, e.reason, e.error
     from judged e
+    on conflict (job_id, lease_id, nonce) do update -- guard: fail.log_anyway
+      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
+          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason, error = excluded.error
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.outcome),
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, e.tries, e.releases, e.priority, e.failures_now, e.losses, e.failures_max,
                        e.losses_max, e.queue, e.task)::fencepost.ready)
            filter (where e.outcome is null and e.delay_ms <= 0)
-  into v_jobs, v_leases, v_outcomes, v_ready
+  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready
   from judged e;
 
   if v_ready is not null then
@@ -76,12 +84,14 @@ begin
   for v_ask in
     select a.*, e.lease_id is not null as ended, coalesce(e.outcome, f.outcome) as outcome,
            t.ending is not distinct from 'failed' as same
-    from unnest(p_job_ids, p_lease_ids, p_nonces, p_errors) as a(job_id, lease_id, nonce, error)
-    left join unnest(v_jobs, v_leases, v_outcomes) as e(job_id, lease_id, outcome)
+    from unnest(p_job_ids, p_lease_ids, p_nonces, p_errors) with ordinality as a(job_id, lease_id, nonce, error, n)
+    left join unnest(v_jobs, v_leases, v_nonces, v_outcomes) as e(job_id, lease_id, nonce, outcome)
       on e.job_id = a.job_id and e.lease_id = a.lease_id
+      and e.nonce = a.nonce -- guard: fail.answer_nonce
     left join fencepost.finished f on f.job_id = a.job_id
-    left join fencepost.attempt t on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
-    order by a.job_id, a.lease_id
+    left join fencepost.attempt t -- guard: fail.new_statement
+      on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
+    order by a.job_id, a.lease_id, a.n
   loop
     job_id := v_ask.job_id;
     lease_id := v_ask.lease_id;
@@ -91,7 +101,8 @@ begin
     elsif v_ask.same then -- guard: fail.already
       answer := 'already';
     else
-      perform fencepost.record_late(v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'failed', v_ask.error);
+      perform fencepost.record_late( -- guard: fail.late
+        v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'failed', v_ask.error);
       answer := 'stale';
     end if;
     return next;

@@ -4,7 +4,8 @@
 -- last statement before COMMIT.
 -- Answers: `finished`; `already` if this very lease finished before (an ambiguous COMMIT asked again); `stale` if the
 --   lease is no longer held. A stale result is kept in `attempt`; `outcome` tells how the job ended, if it has.
--- `duplicate`: more than one attempt of this job has now reported success.
+-- `duplicate`: another attempt of this job has reported success, too. (Of a first try that finishes nothing is looked up:
+--   an attempt unknown to us, after a failover, that reported success before it is found by `fencepost audit`.)
 -- A cancel that was requested and not yet honoured loses: the work is done, and saying otherwise would be a lie.
 -- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
 create or replace function fencepost.finish(
@@ -17,18 +18,26 @@ as $$
 declare
   v_jobs uuid[];
   v_leases bigint[];
+  v_nonces bigint[];
   v_retried boolean;
   v_ask record;
+  v_answer text;
+  v_told_jobs uuid[];
+  v_told_leases bigint[];
+  v_told_nonces bigint[];
+  v_answers text[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: finish.durable
   with asked as (
     select * from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) as a(job_id, lease_id, nonce, result)
-    order by a.lease_id
+    order by a.lease_id -- guard: finish.lock_order
   ), ended as (
     delete from fencepost.leased l
-    using asked a
-    where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: finish.fence
-    returning l.*, a.result, fencepost.clock() as ended_at
+    using asked a -- guard: finish.fence
+    where l.lease_id = a.lease_id -- guard: finish.fence_lease
+      and l.job_id = a.job_id -- guard: finish.fence_job
+      and l.nonce = a.nonce -- guard: finish.fence_nonce
+    returning l.*, a.result, fencepost.clock() as ended_at -- guard: finish.clock
   ), put as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
@@ -40,12 +49,16 @@ begin
     insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'succeeded', e.worker
     from ended e
-    where e.tries > 1
+    where e.tries > 1 -- guard: finish.log
+    on conflict (job_id, lease_id, nonce) do update -- guard: finish.log_anyway
+      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
+          ending = excluded.ending, worker = excluded.worker
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), bool_or(e.tries > 1) into v_jobs, v_leases, v_retried
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1)
+  into v_jobs, v_leases, v_nonces, v_retried
   from ended e;
 
-  if cardinality(v_leases) = cardinality(p_lease_ids) and not v_retried then
+  if cardinality(v_leases) = cardinality(p_lease_ids) and not v_retried then -- guard: finish.duplicate
     return query select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
       from unnest(v_jobs, v_leases) as a(job_id, lease_id);
     return;
@@ -53,28 +66,38 @@ begin
 
   -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
   for v_ask in
-    select a.*, e.lease_id is not null as ended, f.outcome,
+    select a.*, e.lease_id is not null as ended,
            coalesce(f.lease_id = a.lease_id and f.nonce = a.nonce and f.outcome = 'succeeded', false) as same
-    from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) as a(job_id, lease_id, nonce, result)
-    left join unnest(v_jobs, v_leases) as e(job_id, lease_id) on e.job_id = a.job_id and e.lease_id = a.lease_id
-    left join fencepost.finished f on f.job_id = a.job_id
-    order by a.job_id, a.lease_id
+    from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) with ordinality as a(job_id, lease_id, nonce, result, n)
+    left join unnest(v_jobs, v_leases, v_nonces) as e(job_id, lease_id, nonce)
+      on e.job_id = a.job_id and e.lease_id = a.lease_id
+      and e.nonce = a.nonce -- guard: finish.answer_nonce
+    left join fencepost.finished f on f.job_id = a.job_id -- guard: finish.new_statement
+    order by a.job_id, a.lease_id, a.n
   loop
-    job_id := v_ask.job_id;
-    lease_id := v_ask.lease_id;
-    outcome := v_ask.outcome;
     if v_ask.ended then
-      answer := 'finished';
-      duplicate := exists (
-        select 1 from fencepost.attempt t where t.job_id = v_ask.job_id and t.late_ending = 'succeeded');
+      v_answer := 'finished';
     elsif v_ask.same then -- guard: finish.already
-      answer := 'already';
-      duplicate := false;
+      v_answer := 'already';
     else
-      perform fencepost.record_late(v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'succeeded', v_ask.result);
-      answer := 'stale';
-      duplicate := coalesce(v_ask.outcome = 'succeeded', false);
+      perform fencepost.record_late( -- guard: finish.late
+        v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'succeeded', v_ask.result);
+      v_answer := 'stale';
     end if;
-    return next;
+    v_told_jobs := v_told_jobs || v_ask.job_id;
+    v_told_leases := v_told_leases || v_ask.lease_id;
+    v_told_nonces := v_told_nonces || v_ask.nonce;
+    v_answers := v_answers || v_answer;
   end loop;
+
+  return query
+    select a.job_id, a.lease_id, a.answer, f.outcome,
+           coalesce(f.outcome = 'succeeded' and (f.lease_id, f.nonce) <> (a.lease_id, a.nonce), false)
+             or exists (select 1 from fencepost.attempt t -- what this very call said late is there, too
+                        where t.job_id = a.job_id and t.late_ending = 'succeeded'
+                          and (t.lease_id, t.nonce) <> (a.lease_id, a.nonce))
+    from unnest(v_told_jobs, v_told_leases, v_told_nonces, v_answers) with ordinality
+      as a(job_id, lease_id, nonce, answer, n)
+    left join fencepost.finished f on f.job_id = a.job_id
+    order by a.n;
 end $$;

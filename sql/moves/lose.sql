@@ -20,7 +20,7 @@ declare
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: lose.durable
   with ended as (
     delete from fencepost.leased l
     where l.ctid = any (array(
@@ -29,7 +29,8 @@ begin
       where q.expires_at <= v_now -- guard: lose.expired
       order by q.lease_id
       limit p_limit
-      for update skip locked)) -- guard: lose.skip_locked
+      for update -- guard: lose.recheck
+      skip locked)) -- guard: lose.skip_locked
     returning l.*, l.started_at is not null as started -- guard: lose.started
   ), judged as (
     select e.*,
@@ -56,6 +57,9 @@ begin
            case when e.started then 'lost' else 'released' end, e.worker,
            case when e.started then 'lease_ran_out' else 'lease_ran_out_before_start' end
     from judged e
+    on conflict (job_id, lease_id, nonce) do update -- guard: lose.log_anyway
+      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
+          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.worker),
          array_agg(coalesce(e.outcome::text, case when e.started then 'lost' else 'released' end)),

@@ -6,7 +6,8 @@
 -- first due time.
 -- Answers: `signalled` with its payload, or `elapsed`: there is nothing to wait for and the lease goes on; `parked`;
 --   `cancelled`; `already` if this very lease was parked before; `stale` if it is no longer held.
--- Locks: the mailbox row, then the lease row. wake locks the mailbox row, too: neither can miss the other.
+-- Locks: the lease row, so that the lease cannot end while this waits; then the mailbox row. wake locks the mailbox row,
+--   too: neither can miss the other.
 create or replace function fencepost.park(
   p_job_id uuid, p_lease_id bigint, p_nonce bigint, p_name text, p_wait_ms bigint default null
 ) returns table (answer text, payload jsonb, due_at timestamptz)
@@ -19,17 +20,22 @@ declare
   v_lease fencepost.leased;
   v_now timestamptz;
 begin
-  perform fencepost.durable();
-  if not exists (
-    select 1 from fencepost.leased l where l.lease_id = p_lease_id and l.job_id = p_job_id and l.nonce = p_nonce
-  ) then
+  perform fencepost.durable(); -- guard: park.durable
+  select l.* into v_lease
+  from fencepost.leased l -- guard: park.fence
+  where l.lease_id = p_lease_id -- guard: park.fence_lease
+    and l.job_id = p_job_id -- guard: park.fence_job
+    and l.nonce = p_nonce -- guard: park.fence_nonce
+  for update; -- guard: park.lease_first
+  if not found then
     return query select * from fencepost.park_refused(p_job_id, p_lease_id, p_nonce, p_name);
     return;
   end if;
 
   insert into fencepost.signal as s (job_id, name, due_at)
   values (p_job_id, p_name, fencepost.clock() + p_wait_ms * interval '1 ms')
-  on conflict (job_id, name) do update set due_at = coalesce(s.due_at, excluded.due_at) -- guard: park.mailbox
+  on conflict (job_id, name) do update -- guard: park.mailbox
+    set due_at = coalesce(s.due_at, excluded.due_at) -- guard: park.due
   returning s.* into v_mail;
 
   v_now := fencepost.clock();
@@ -41,17 +47,13 @@ begin
     return;
   end if;
 
-  delete from fencepost.leased l
-  where l.lease_id = p_lease_id and l.job_id = p_job_id and l.nonce = p_nonce -- guard: park.fence
-  returning l.* into v_lease;
-  if not found then
-    return query select * from fencepost.park_refused(p_job_id, p_lease_id, p_nonce, p_name);
-    return;
-  end if;
-
+  delete from fencepost.leased l where l.lease_id = v_lease.lease_id;
   insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
   values (p_job_id, p_lease_id, p_nonce, v_now, v_lease.claimed_at, v_lease.started_at, 'parked', v_lease.worker,
-          p_name);
+          p_name)
+  on conflict (job_id, lease_id, nonce) do update -- guard: park.log_anyway
+    set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
+        ending = excluded.ending, worker = excluded.worker, reason = excluded.reason;
   if v_lease.cancel_requested_at is not null then -- guard: park.cancel
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
@@ -82,7 +84,7 @@ begin
   ) then -- guard: park.already
     return query select 'already', null::jsonb, null::timestamptz;
   else
-    perform fencepost.record_late(p_job_id, p_lease_id, p_nonce, 'parked', to_jsonb(p_name));
+    perform fencepost.record_late(p_job_id, p_lease_id, p_nonce, 'parked', to_jsonb(p_name)); -- guard: park.late
     return query select 'stale', null::jsonb, null::timestamptz;
   end if;
 end $$;

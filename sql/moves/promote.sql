@@ -14,7 +14,7 @@ declare
   v_delayed fencepost.ready[];
   v_parked fencepost.ready[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: promote.durable
   with due as (
     delete from fencepost.delayed d
     where d.ctid = any (array(

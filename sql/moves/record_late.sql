@@ -3,6 +3,8 @@
 -- Keeps what a worker said about a lease that it no longer holds: on the attempt's row if the lease's real ending is
 -- logged there, otherwise as a row of its own, so that a stale result is never dropped silently. The first thing said
 -- stays. Nothing is written for a job that does not exist.
+-- Above READ COMMITTED a snapshot may be older than the lease, which then looks gone and is not: the move that ends the
+-- lease later takes this row over (log_anyway in each), for one late word must not hold up a whole batch for ever.
 --
 -- Locks: the attempt row.
 create or replace function fencepost.record_late(
@@ -16,10 +18,10 @@ begin
     (job_id, lease_id, nonce, ended_at, started_at, worker, ending, late_at, late_ending, late)
   select j.id, p_lease_id, p_nonce, coalesce(f.finished_at, fencepost.clock()), f.started_at, f.worker,
          coalesce(f.outcome::text, 'unknown'), fencepost.clock(), p_said, p_detail
-  from fencepost.job j
+  from fencepost.job j -- guard: record_late.job
   left join fencepost.finished f on f.job_id = j.id and f.lease_id = p_lease_id and f.nonce = p_nonce
   where j.id = p_job_id
   on conflict (job_id, lease_id, nonce) do update
     set late_at = excluded.late_at, late_ending = excluded.late_ending, late = excluded.late
-    where a.late_ending is null;
+    where a.late_ending is null; -- guard: record_late.first
 end $$;

@@ -14,19 +14,24 @@ as $$
 declare
   v_jobs uuid[];
   v_leases bigint[];
+  v_nonces bigint[];
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
   v_ask record;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: release.durable
   with asked as (
-    select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce) order by a.lease_id
+    select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
+    order by a.lease_id -- guard: release.lock_order
   ), ended as (
     delete from fencepost.leased l
-    using asked a
-    where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: release.fence
+    using asked a -- guard: release.fence
+    where l.lease_id = a.lease_id -- guard: release.fence_lease
+      and l.job_id = a.job_id -- guard: release.fence_job
+      and l.nonce = a.nonce -- guard: release.fence_nonce
     returning l.*, l.releases + 1 as releases_now, fencepost.clock() as ended_at,
-              case when l.cancel_requested_at is not null then 'cancelled' end::fencepost.outcome as outcome -- guard: release.cancel
+              case when l.cancel_requested_at is not null then 'cancelled' -- guard: release.cancel
+              end::fencepost.outcome as outcome
   ), put_finished as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
@@ -38,11 +43,15 @@ begin
     insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'released', e.worker, p_reason
     from ended e
+    on conflict (job_id, lease_id, nonce) do update -- guard: release.log_anyway
+      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
+          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.outcome),
-         array_agg(row(e.job_id, e.seq, e.tries, e.releases_now, e.priority, e.failures, e.losses, e.failures_max,
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
+         array_agg(row(e.job_id, e.seq, -- guard: release.seq
+                       e.tries, e.releases_now, e.priority, e.failures, e.losses, e.failures_max,
                        e.losses_max, e.queue, e.task)::fencepost.ready) filter (where e.outcome is null)
-  into v_jobs, v_leases, v_outcomes, v_ready
+  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready
   from ended e;
 
   if v_ready is not null then
@@ -53,12 +62,14 @@ begin
   for v_ask in
     select a.*, e.lease_id is not null as ended, coalesce(e.outcome, f.outcome) as outcome,
            t.ending is not distinct from 'released' as same
-    from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
-    left join unnest(v_jobs, v_leases, v_outcomes) as e(job_id, lease_id, outcome)
+    from unnest(p_job_ids, p_lease_ids, p_nonces) with ordinality as a(job_id, lease_id, nonce, n)
+    left join unnest(v_jobs, v_leases, v_nonces, v_outcomes) as e(job_id, lease_id, nonce, outcome)
       on e.job_id = a.job_id and e.lease_id = a.lease_id
+      and e.nonce = a.nonce -- guard: release.answer_nonce
     left join fencepost.finished f on f.job_id = a.job_id
-    left join fencepost.attempt t on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
-    order by a.job_id, a.lease_id
+    left join fencepost.attempt t -- guard: release.new_statement
+      on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
+    order by a.job_id, a.lease_id, a.n
   loop
     job_id := v_ask.job_id;
     lease_id := v_ask.lease_id;
@@ -68,7 +79,8 @@ begin
     elsif v_ask.same then -- guard: release.already
       answer := 'already';
     else
-      perform fencepost.record_late(v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'released', null);
+      perform fencepost.record_late( -- guard: release.late
+        v_ask.job_id, v_ask.lease_id, v_ask.nonce, 'released', null);
       answer := 'stale';
     end if;
     return next;

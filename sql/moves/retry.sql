@@ -14,14 +14,16 @@ as $$
 declare
   v_ready fencepost.ready[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: retry.durable
   with undone as (
-    delete from fencepost.finished f
-    using (select distinct a.id from unnest(p_job_ids) as a(id) order by a.id) a
+    delete from fencepost.finished f -- guard: retry.move
+    using (
+      select distinct a.id from unnest(p_job_ids) as a(id)
+      order by a.id) a -- guard: retry.lock_order
     where f.job_id = a.id and f.outcome <> 'succeeded' -- guard: retry.final
     returning f.*
   ), log as (
-    insert into fencepost.attempt as t
+    insert into fencepost.attempt as t -- guard: retry.log
       (job_id, lease_id, nonce, ended_at, started_at, retried_at, outcome, ending, worker, reason, error)
     select u.job_id, coalesce(u.lease_id, nextval('fencepost.lease_seq')), coalesce(u.nonce, 0), u.finished_at,
            u.started_at, fencepost.clock(), u.outcome,
@@ -32,8 +34,9 @@ begin
       set outcome = excluded.outcome, retried_at = excluded.retried_at, reason = coalesce(t.reason, excluded.reason)
   )
   select array_agg(row(j.id, j.seq, u.tries, u.releases, j.priority, u.failures, u.losses,
-                       least(u.failures + j.failures_max, 32767), least(u.losses + j.losses_max, 32767), j.queue,
-                       j.task)::fencepost.ready)
+                       least(u.failures + j.failures_max, 32767), -- guard: retry.failures_anew
+                       least(u.losses + j.losses_max, 32767), -- guard: retry.losses_anew
+                       j.queue, j.task)::fencepost.ready)
   into v_ready
   from undone u
   join fencepost.job j on j.id = u.job_id;

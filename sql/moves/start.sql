@@ -11,19 +11,23 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: start.durable
   return query
     with asked as (
-      select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce) order by a.lease_id
+      select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
+      order by a.lease_id -- guard: start.lock_order
     ), marked as (
       update fencepost.leased l
-      set started_at = coalesce(l.started_at, fencepost.clock())
-      from asked a
-      where l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce -- guard: start.fence
-      returning l.job_id, l.lease_id, l.cancel_requested_at is not null as cancel_requested
+      set started_at = coalesce(l.started_at, fencepost.clock()) -- guard: start.first
+      from asked a -- guard: start.fence
+      where l.lease_id = a.lease_id -- guard: start.fence_lease
+        and l.job_id = a.job_id -- guard: start.fence_job
+        and l.nonce = a.nonce -- guard: start.fence_nonce
+      returning l.job_id, l.lease_id, l.nonce, l.cancel_requested_at is not null as cancel_requested
     )
     select a.job_id, a.lease_id, case when m.lease_id is null then 'stale' else 'started' end,
            coalesce(m.cancel_requested, false)
     from asked a
-    left join marked m on m.lease_id = a.lease_id and m.job_id = a.job_id;
+    left join marked m on m.lease_id = a.lease_id and m.job_id = a.job_id
+      and m.nonce = a.nonce; -- guard: start.answer_nonce
 end $$;

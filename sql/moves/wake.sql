@@ -14,11 +14,11 @@ as $$
 declare
   v_ready fencepost.ready[];
 begin
-  perform fencepost.durable();
-  if not exists (select 1 from fencepost.job j where j.id = p_job_id) then
+  perform fencepost.durable(); -- guard: wake.durable
+  if not exists (select 1 from fencepost.job j where j.id = p_job_id) then -- guard: wake.missing
     return query select 'missing';
     return;
-  elsif exists (select 1 from fencepost.finished f where f.job_id = p_job_id) then
+  elsif exists (select 1 from fencepost.finished f where f.job_id = p_job_id) then -- guard: wake.ended
     return query select 'finished';
     return;
   end if;
@@ -34,7 +34,10 @@ begin
 
   -- A new statement: a park that held the mailbox row until now has committed after the first one's snapshot.
   with woken as (
-    delete from fencepost.parked p where p.job_id = p_job_id and p.wait_name = p_name returning p.*
+    delete from fencepost.parked p -- guard: wake.new_statement
+    where p.job_id = p_job_id
+      and p.wait_name = p_name -- guard: wake.name
+    returning p.*
   )
   select array_agg(row(w.job_id, w.seq, w.tries, w.releases, w.priority, w.failures, w.losses, w.failures_max,
                        w.losses_max, w.queue, w.task)::fencepost.ready)

@@ -1,23 +1,31 @@
 import { join } from 'node:path'
 import type pg from 'pg'
 import { joinEmbeddedServer } from '../embedded/embedded-server.js'
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import { type EventName, Events, type FencepostEvents } from '../events.js'
 import { checkedJobId } from '../job/job-id.js'
 import { type Json, jsonText } from '../job/json.js'
 import type { Outcome } from '../job/places.js'
 import { defaults, limits } from '../limits.js'
-import { type CancelAnswer, cancel, type Controlled, type RetryAnswer, retryEnded, type WakeAnswer, wake } from '../store/control.js'
+import {
+  type CancelAnswer,
+  cancel,
+  type Controlled,
+  type RetryAnswer,
+  retryEnded,
+  type WakeAnswer,
+  wake,
+} from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
-import { announceTasks, type EnqueueAnswer, enqueue } from '../store/enqueue.js'
+import { announceTasks, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
 import { migrate, requireSchema } from '../store/migrator.js'
-import { type JobDetail, readJob } from '../store/read.js'
+import { type JobDetail, readJob, readOutcomes } from '../store/read.js'
 import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
-import { checkedInteger, checkedName } from '../task/options.js'
+import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
-import { type JobOptions, newJob } from './new-job.js'
+import { checkInput, type JobOptions, storableJob } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
 
 export interface FencepostOptions {
@@ -52,7 +60,11 @@ export interface Enqueued<Result> {
 
 /** The client: one per process and schema. */
 export interface Fencepost extends AsyncDisposable {
-  enqueue<Input, Result>(task: Task<Input, Result>, input: NoInfer<Input>, options?: EnqueueOptions): Promise<Enqueued<Result>>
+  enqueue<Input, Result>(
+    task: Task<Input, Result>,
+    input: NoInfer<Input>,
+    options?: EnqueueOptions,
+  ): Promise<Enqueued<Result>>
   /** All or none, in one statement. */
   enqueueMany<Input, Result>(
     task: Task<Input, Result>,
@@ -63,10 +75,18 @@ export interface Fencepost extends AsyncDisposable {
   job(id: string): Promise<JobDetail>
   /** Waits for the end of a job: its result, or an error that tells how it ended. */
   result<Result = Json>(id: string, options?: { timeout?: Duration }): Promise<Result>
-  cancel(id: string, options?: { reason?: string; tx?: Queryable }): Promise<{ answer: Exclude<CancelAnswer, 'missing'>; outcome: Outcome | null }>
+  cancel(
+    id: string,
+    options?: { reason?: string; tx?: Queryable },
+  ): Promise<{ answer: Exclude<CancelAnswer, 'missing'>; outcome: Outcome | null }>
   retry(id: string, options?: { tx?: Queryable }): Promise<{ answer: Exclude<RetryAnswer, 'missing'> }>
   /** Sends a signal that the job waits for, now or later. */
-  signal(id: string, name: string, payload?: unknown, options?: { tx?: Queryable }): Promise<Exclude<WakeAnswer, 'missing'>>
+  signal(
+    id: string,
+    name: string,
+    payload?: unknown,
+    options?: { tx?: Queryable },
+  ): Promise<Exclude<WakeAnswer, 'missing'>>
   /** Listens to what this process does and sees; the answer stops listening. */
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void
   /** A transaction whose COMMIT is verified; pass its `tx` to enqueue and to your own queries. */
@@ -80,10 +100,16 @@ export interface Fencepost extends AsyncDisposable {
 export type AnyTask = Task<unknown, unknown>
 
 export async function fencepost(options: FencepostOptions = {}): Promise<Fencepost> {
+  checkOptionNames(options, known, 'fencepost()')
   const schema = checkedSchemaName(options.schema ?? defaults.schema)
-  const payloadBytesMax = checkedInteger(options.payloadBytesMax ?? defaults.payloadBytesMax, 'payloadBytesMax', 1, limits.payloadBytesMax)
+  const payloadBytesMax = checkedInteger(
+    options.payloadBytesMax ?? defaults.payloadBytesMax,
+    'payloadBytesMax',
+    1,
+    limits.payloadBytesMax,
+  )
   const retryMs = durationMs(options.databaseRetry ?? defaults.databaseRetryMs, 'databaseRetry')
-  const poolSize = checkedInteger(options.poolSize ?? defaults.poolSize, 'poolSize', 1, 1_000)
+  const poolSize = checkedInteger(options.poolSize ?? defaults.poolSize, 'poolSize', 1, limits.poolSizeMax)
 
   const given = options.database ?? process.env['DATABASE_URL']
   const server = given
@@ -104,6 +130,18 @@ export async function fencepost(options: FencepostOptions = {}): Promise<Fencepo
   return new Client(db, payloadBytesMax, () => server?.leave() ?? Promise.resolve())
 }
 
+const known = [
+  'database',
+  'schema',
+  'migrate',
+  'poolSize',
+  'payloadBytesMax',
+  'databaseRetry',
+  'embedded',
+] as const satisfies (keyof FencepostOptions)[]
+
+const knownToWork = ['concurrency', 'poll', 'grace'] as const satisfies (keyof WorkOptions)[]
+
 class Client implements Fencepost {
   readonly #db: Database
   readonly #payloadBytesMax: number
@@ -112,17 +150,19 @@ class Client implements Fencepost {
   readonly #waiter: ResultWaiter
   readonly #announced = new Set<string>()
   readonly #workers = new Set<Worker>()
+  #closing: Promise<void> | undefined
 
   constructor(db: Database, payloadBytesMax: number, leave: () => Promise<void>) {
     this.#db = db
     this.#payloadBytesMax = payloadBytesMax
     this.#leave = leave
-    this.#waiter = new ResultWaiter(db)
-    for (const ending of ['finished', 'failed', 'cancelled'] as const) this.#events.on(ending, () => this.#waiter.hurry())
+    this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
+    const hurry = () => this.#waiter.hurry()
+    for (const ending of ['finished', 'failed', 'cancelled'] as const) this.#events.on(ending, hurry)
   }
 
   async enqueue<Input, Result>(task: Task<Input, Result>, input: Input, { tx, ...options }: EnqueueOptions = {}) {
-    const [enqueued] = await this.enqueueMany(task, [{ input, ...options }], tx ? { tx } : {})
+    const [enqueued] = await this.enqueueMany(task, [{ input, ...options }], tx === undefined ? {} : { tx })
     return enqueued as Enqueued<Result>
   }
 
@@ -132,17 +172,18 @@ class Client implements Fencepost {
     { tx }: { tx?: Queryable } = {},
   ): Promise<Enqueued<Result>[]> {
     checkTask(task)
-    if (items.length > limits.enqueueManyMax) {
-      throw new FencepostError('FP_OPTION_INVALID', `enqueueMany takes at most ${limits.enqueueManyMax} jobs, not ${items.length}`)
-    }
-    if (items.length === 0) return []
-    const jobs = await Promise.all(
-      items.map(({ input, ...options }) => newJob(task as Task<Input>, input, options, this.#payloadBytesMax)),
-    )
-    await this.#announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
+    checkTransaction(tx)
+    const jobs = this.#newJobs(task, items)
+    if (jobs.length === 0) return []
+    await Promise.all(jobs.map((job) => checkInput(task as Task, job)))
+    const announced = this.#announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
+    // A transaction may hold the last connection of the pool: then the names are told when there is one again.
+    if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
+    else await announced
     const answers = await enqueue(this.#db, jobs, tx)
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer
+      answers.set(job.id, 'existing') // an id that is given twice is one job
       if (answer === 'enqueued') this.#events.emit('enqueued', { jobId: job.id, task: job.task, queue: job.queue })
       return { id: job.id, answer, result: (waiting) => this.result<Result>(job.id, waiting) }
     })
@@ -156,7 +197,7 @@ class Client implements Fencepost {
 
   async result<Result = Json>(id: string, { timeout }: { timeout?: Duration } = {}): Promise<Result> {
     const jobId = checkedJobId(id)
-    const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, 'timeout')
+    const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, 'timeout', 0, limits.timerMsMax)
     const ended = await this.#waiter.wait(jobId, timeoutMs)
     if (ended.outcome === 'succeeded') return ended.result as Result
     const { message } = (ended.error ?? {}) as { message?: string }
@@ -168,26 +209,32 @@ class Client implements Fencepost {
   }
 
   async cancel(id: string, { reason, tx }: { reason?: string; tx?: Queryable } = {}) {
-    const [row] = await cancel(this.#db, [checkedJobId(id)], reason === undefined ? null : checkedName(reason, 'reason'), tx)
+    const jobId = checkedJobId(id)
+    checkTransaction(tx)
+    const [row] = await cancel(this.#db, [jobId], reason === undefined ? null : checkedName(reason, 'reason'), tx)
     const { answer, outcome } = row as Controlled<CancelAnswer>
-    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', id)
-    if (answer === 'cancelled') this.#events.emit('cancelled', { jobId: id })
-    if (answer === 'requested') this.#events.emit('cancel_requested', { jobId: id })
+    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
+    if (answer === 'cancelled') this.#events.emit('cancelled', { jobId })
+    if (answer === 'requested') this.#events.emit('cancel_requested', { jobId })
     return { answer, outcome }
   }
 
   async retry(id: string, { tx }: { tx?: Queryable } = {}) {
-    const [row] = await retryEnded(this.#db, [checkedJobId(id)], tx)
+    const jobId = checkedJobId(id)
+    checkTransaction(tx)
+    const [row] = await retryEnded(this.#db, [jobId], tx)
     const { answer } = row as Controlled<RetryAnswer>
-    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', id)
-    if (answer === 'retried') this.#events.emit('retried', { jobId: id })
+    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
+    if (answer === 'retried') this.#events.emit('retried', { jobId })
     return { answer }
   }
 
   async signal(id: string, name: string, payload: unknown = null, { tx }: { tx?: Queryable } = {}) {
+    const jobId = checkedJobId(id)
+    checkTransaction(tx)
     const text = jsonText(payload, 'the payload of the signal', this.#payloadBytesMax)
-    const answer = await wake(this.#db, checkedJobId(id), checkedName(name, 'the signal’s name'), text, tx)
-    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', id)
+    const answer = await wake(this.#db, jobId, checkedName(name, 'the signal’s name'), text, tx)
+    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
     return answer
   }
 
@@ -200,14 +247,24 @@ class Client implements Fencepost {
   }
 
   async work(tasks: readonly AnyTask[], options: WorkOptions = {}) {
+    if (!Array.isArray(tasks) || tasks.length === 0) {
+      throw new FencepostError('FP_OPTION_INVALID', 'work takes an array of at least one task')
+    }
     tasks.forEach(checkTask)
+    checkOptionNames(options, knownToWork, 'work()')
     await this.#announce(tasks.map(({ name, queue }) => ({ name, queue })))
+    if (this.#closing) throw new FencepostError('FP_CLOSED')
     const worker = new Worker(this.#db, this.#events, tasks, options, this.#payloadBytesMax)
     this.#workers.add(worker)
     return worker
   }
 
-  async close() {
+  close() {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close() {
     await Promise.all([...this.#workers].map((worker) => worker.stop()))
     this.#waiter.close()
     await this.#db.close()
@@ -218,19 +275,50 @@ class Client implements Fencepost {
     return this.close()
   }
 
+  #newJobs(task: Task, items: readonly ({ readonly input: unknown } & JobOptions)[]): NewJob[] {
+    if (!Array.isArray(items) || items.some((item) => typeof item !== 'object' || item === null)) {
+      throw new FencepostError('FP_OPTION_INVALID', 'enqueueMany takes an array of { input, … }')
+    }
+    if (items.length > limits.enqueueManyMax) {
+      const problem = `enqueueMany takes at most ${limits.enqueueManyMax} jobs, not ${items.length}`
+      throw new FencepostError('FP_OPTION_INVALID', problem)
+    }
+    let bytes = 0
+    return items.map(({ input, ...options }) => {
+      const job = storableJob(task, input, options, this.#payloadBytesMax)
+      bytes += job.payloadText.length
+      if (bytes <= limits.enqueueManyBytesMax) return job
+      const problem = `the inputs of one call have more than ${limits.enqueueManyBytesMax} bytes together`
+      throw new FencepostError('FP_INPUT_TOO_LARGE', problem, { hint: 'Enqueue fewer jobs per call.' })
+    })
+  }
+
   /** Once per process and name: not part of the caller's transaction, because a name that is known does no harm. */
   async #announce(names: readonly { name: string; queue: string }[]): Promise<void> {
     const key = ({ name, queue }: { name: string; queue: string }) => JSON.stringify([name, queue])
     const fresh = new Map(names.filter((name) => !this.#announced.has(key(name))).map((name) => [key(name), name]))
     if (fresh.size === 0) return
-    await announceTasks(this.#db, [...fresh.values()])
     for (const name of fresh.keys()) this.#announced.add(name)
+    try {
+      await announceTasks(this.#db, [...fresh.values()])
+    } catch (error) {
+      for (const name of fresh.keys()) this.#announced.delete(name)
+      throw error
+    }
   }
 }
 
 function checkTask(task: AnyTask): void {
   if (typeof task?.run === 'function' && typeof task.name === 'string' && typeof task.leaseMs === 'number') return
-  throw new FencepostError('FP_TASK_UNKNOWN', typeof task === 'string' ? `${JSON.stringify(task)} is a name` : typeof task, {
+  const given = typeof task === 'string' ? `${shown(task)} is a name` : shown(task)
+  throw new FencepostError('FP_TASK_UNKNOWN', given, {
     hint: 'Pass the task itself, as task(name, …) returned it: it carries the schema and the policies.',
+  })
+}
+
+function checkTransaction(tx: Queryable | undefined): void {
+  if (tx === undefined || typeof tx?.query === 'function') return
+  throw new FencepostError('FP_OPTION_INVALID', `tx must be a connection of yours, not ${shown(tx)}`, {
+    hint: 'Pass what transaction() hands to its function, or a client of `pg` on which you have said BEGIN.',
   })
 }

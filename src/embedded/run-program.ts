@@ -1,5 +1,4 @@
 import { execFile, type ExecFileOptions } from 'node:child_process'
-import type { ServerUser } from './server-user.js'
 
 export interface ProgramResult {
   /** The exit code; or, when the program could not be started or was killed, an error code such as ENOENT. */
@@ -8,8 +7,14 @@ export interface ProgramResult {
   readonly stderr: string
 }
 
+/** Whom a program runs as, other than the user of this process. */
+interface ProgramUser {
+  readonly uid: number
+  readonly gid: number
+}
+
 /** Runs a program to its end. Failing is a result, not an exception. */
-export function runProgram(file: string, args: readonly string[], user?: ServerUser): Promise<ProgramResult> {
+export function runProgram(file: string, args: readonly string[], user?: ProgramUser): Promise<ProgramResult> {
   return new Promise((resolve) => {
     execFile(file, args, { ...programOptions(user), encoding: 'utf8' }, (error, stdout, stderr) => {
       const code = error ? (error.code ?? error.signal ?? 'killed') : 0
@@ -24,7 +29,7 @@ export function runProgram(file: string, args: readonly string[], user?: ServerU
  * English, which we match on. The working directory is one that any user may enter.
  */
 export function programOptions(
-  user: ServerUser | undefined,
+  user: ProgramUser | undefined,
 ): Pick<ExecFileOptions, 'cwd' | 'env' | 'uid' | 'gid' | 'windowsHide'> {
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' }
   for (const name of ['PATH', 'TZ', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'LD_LIBRARY_PATH']) {

@@ -1,5 +1,5 @@
 import { uuidv7 } from 'uuidv7'
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -8,7 +8,7 @@ export const newJobId: () => string = uuidv7
 
 export function checkedJobId(value: unknown): string {
   if (typeof value !== 'string' || !uuid.test(value)) {
-    throw new FencepostError('FP_ID_INVALID', typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : typeof value)
+    throw new FencepostError('FP_ID_INVALID', shown(value))
   }
   return value.toLowerCase()
 }

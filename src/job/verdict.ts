@@ -1,4 +1,5 @@
 import { FencepostError } from '../errors.js'
+import { limits } from '../limits.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import { backoffMs, type RetryPolicy } from '../task/retry-policy.js'
 import type { Json } from './json.js'
@@ -29,12 +30,21 @@ export interface Verdict {
 /** `failures` counts this one, within the budget in force (a retry by a person starts it anew). */
 export function verdictOf(error: unknown, policy: RetryPolicy, failures: number, random: number): Verdict {
   const described = describeError(error)
-  if (error instanceof NonRetryable) return { final: true, delayMs: 0, error: described }
-  if (error instanceof RetryAfter) return { final: false, delayMs: error.delayMs, error: described }
-  if (error instanceof FencepostError && error.code.startsWith('FP_INPUT_')) {
+  if (isA(error, NonRetryable)) return { final: true, delayMs: 0, error: described }
+  if (isA(error, RetryAfter)) return { final: false, delayMs: error.delayMs, error: described }
+  if (isA(error, FencepostError) && error.code.startsWith('FP_INPUT_')) {
     return { final: true, delayMs: 0, error: described }
   }
   return { final: !isRetryable(policy, error), delayMs: backoffMs(policy, failures, random), error: described }
+}
+
+/** A proxy may throw even here. */
+function isA<Kind extends Error>(error: unknown, kind: new (...args: never[]) => Kind): error is Kind {
+  try {
+    return error instanceof kind
+  } catch {
+    return false
+  }
 }
 
 /** A predicate that throws must not cost the job its retries. */
@@ -46,26 +56,42 @@ function isRetryable(policy: RetryPolicy, error: unknown): boolean {
   }
 }
 
-const textLengthMax = 8_000
-
-/** An error as JSON that PostgreSQL can store, whatever was thrown. */
+/** An error as JSON that PostgreSQL can store, whatever was thrown: a job must fail, not hang on its own error. */
 export function describeError(error: unknown): Json {
-  if (!(error instanceof Error)) return { name: 'Thrown', message: storable(safeString(error)) }
-  const described: Record<string, Json> = { name: storable(error.name), message: storable(error.message) }
-  const { code } = error as { code?: unknown }
-  if (typeof code === 'string' || typeof code === 'number') described['code'] = storable(String(code))
-  if (error.stack) described['stack'] = storable(error.stack)
-  if (error.cause instanceof Error) described['cause'] = storable(`${error.cause.name}: ${error.cause.message}`)
-  return described
-}
-
-function storable(text: string): string {
-  return text.slice(0, textLengthMax).replaceAll('\u0000', '\uFFFD').toWellFormed()
-}
-
-function safeString(value: unknown): string {
   try {
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+    if (!isErrorLike(error)) return { name: 'Thrown', message: storable(textOf(error)) }
+    const described: Record<string, Json> = { name: storable(error.name ?? 'Thrown'), message: storable(error.message) }
+    if (typeof error.code === 'string' || typeof error.code === 'number') described['code'] = storable(error.code)
+    if (typeof error.stack === 'string') described['stack'] = storable(error.stack)
+    if (isErrorLike(error.cause))
+      described['cause'] = storable(`${textOf(error.cause.name)}: ${textOf(error.cause.message)}`)
+    return described
+  } catch {
+    return { name: 'Thrown', message: 'a value that cannot be read' }
+  }
+}
+
+interface ErrorLike {
+  readonly name?: unknown
+  readonly message: unknown
+  readonly code?: unknown
+  readonly stack?: unknown
+  readonly cause?: unknown
+}
+
+/** Errors of another realm or of a library of its own are no instances of Error, but say what happened all the same. */
+function isErrorLike(value: unknown): value is ErrorLike {
+  return value instanceof Error || (typeof value === 'object' && value !== null && 'message' in value)
+}
+
+function storable(value: unknown): string {
+  return textOf(value).slice(0, limits.errorTextLengthMax).replaceAll('\u0000', '\uFFFD').toWellFormed()
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return JSON.stringify(value) ?? String(value)
   } catch {
     return Object.prototype.toString.call(value)
   }

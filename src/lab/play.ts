@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Actor, labLeaseMs } from './actor.js'
+import { type Actor, labLeaseMs } from './actor.js'
 import type { Bundle } from './catalogue.js'
 import { committedThenKilled, Inspection } from './inspection.js'
 import { clockName, type Step } from './scenario.js'

@@ -1,4 +1,4 @@
-import { FencepostError } from '../errors.js'
+import { type ErrorCode, FencepostError } from '../errors.js'
 
 /** The server's SQLSTATE, or Node's code for a broken socket. */
 export function codeOf(error: unknown): string | undefined {
@@ -7,7 +7,15 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 const lostSocket = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED'])
-const unreachable = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT', 'EADDRNOTAVAIL'])
+const noConnection = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOENT',
+  'EADDRNOTAVAIL',
+])
 const lostMessages = [
   'Connection terminated',
   'Client has encountered a connection error',
@@ -23,9 +31,25 @@ export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   if (code !== undefined) {
     // 08: connection exceptions. 57P01 to 57P05: the server shuts down, crashed, starts up, or ended an idle session.
-    return lostSocket.has(code) || unreachable.has(code) || code.startsWith('08') || code.startsWith('57P0') || code === '53300'
+    return (
+      lostSocket.has(code) ||
+      noConnection.has(code) ||
+      code.startsWith('08') ||
+      code.startsWith('57P0') ||
+      code === '53300'
+    )
   }
   return error instanceof Error && lostMessages.some((message) => error.message.includes(message))
+}
+
+/**
+ * Whether the lost connection leaves open what became of the statement: not if there was no connection yet, and not if
+ * the server itself said that it ends the session, for then it has undone what it was at.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code !== undefined) return lostSocket.has(code) || code.startsWith('08')
+  return isConnectionLost(error) && !/trying to connect|connection timeout/.test(messageOf(error))
 }
 
 /** The server undid the statement and asks for another try: serialization failure, deadlock. */
@@ -37,10 +61,8 @@ export function isRolledBackByServer(error: unknown): boolean {
 /** What the server or the socket said, as an error of the catalogue. The original is its cause. */
 export function catalogued(error: unknown): FencepostError {
   if (error instanceof FencepostError) return error
-  const code = codeOf(error)
-  const message = error instanceof AggregateError ? error.errors.map(String).join('; ') : String((error as Error)?.message ?? error)
-  const make = (kind: ConstructorParameters<typeof FencepostError>[0]) => new FencepostError(kind, message, { cause: error })
-  switch (code) {
+  const make = (kind: ErrorCode) => new FencepostError(kind, messageOf(error), { cause: error })
+  switch (codeOf(error)) {
     case 'FP001':
       return make('FP_ID_CONFLICT')
     case '42501':
@@ -55,8 +77,26 @@ export function catalogued(error: unknown): FencepostError {
     case '28000':
     case '28P01':
     case '3D000':
-      return make('FP_DATABASE_UNREACHABLE')
+      return unreachable(error)
     default:
-      return make(isConnectionLost(error) ? 'FP_DATABASE_UNREACHABLE' : 'FP_DATABASE_ERROR')
+      return isConnectionLost(error) || isWithoutSession(error) ? unreachable(error) : make('FP_DATABASE_ERROR')
   }
+}
+
+/** Whatever went wrong before there was a session. */
+export function unreachable(error: unknown): FencepostError {
+  return new FencepostError('FP_DATABASE_UNREACHABLE', messageOf(error), { cause: error })
+}
+
+/** FATAL ends the session or refuses it; `pg` itself gives up, for lack of a password or of TLS, with a bare Error. */
+function isWithoutSession(error: unknown): boolean {
+  if ((error as { severity?: unknown } | undefined)?.severity === 'FATAL') return true
+  return error instanceof Error && /^SASL: |^The server does not support SSL connections/.test(error.message)
+}
+
+/** One for each address of a host that has several. */
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ')
+  return typeof message === 'string' ? message : String(error)
 }

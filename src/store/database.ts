@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
-import { catalogued, codeOf, isConnectionLost, isRolledBackByServer } from './database-errors.js'
+import { catalogued, codeOf, isConnectionLost, isOutcomeUnknown, isRolledBackByServer } from './database-errors.js'
 import { checkedDatabaseUrl } from './database-url.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
 
@@ -51,9 +51,10 @@ export class Database {
   }
 
   /**
-   * Runs one statement that is a move (or a read) and repeats it after a lost connection, a serialization failure or a
-   * deadlock: moves are made to be repeated. `again` is true for a repeat. With a transaction of the caller's it runs
-   * there, once: what follows an error is the caller's to decide.
+   * Runs one statement that is a move and repeats it after a lost connection, a serialization failure or a deadlock:
+   * moves are made to be repeated. `again` is true for a repeat. With a transaction of the caller's it runs there, once:
+   * what follows an error is the caller's to decide. If a reply was lost and no repeat has told what became of the
+   * first try, the error is FP_COMMIT_UNKNOWN.
    */
   async move<Row>(sql: string, values: (again: boolean) => unknown[], tx?: Queryable): Promise<Row[]> {
     const text = inSchema(sql, this.schema)
@@ -64,15 +65,48 @@ export class Database {
         throw catalogued(error)
       }
     }
+    let unknown = false
+    try {
+      return await this.#repeated<Row>(text, values, (error) => {
+        unknown ||= isOutcomeUnknown(error)
+      })
+    } catch (error) {
+      // Bad data was bad in the first try, too.
+      const wasRefused = /^(22|23|FP001)/.test(codeOf(error) ?? '')
+      throw unknown && !wasRefused
+        ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+        : catalogued(error)
+    }
+  }
+
+  /** Runs one statement that changes nothing, and repeats it like a move. */
+  async read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    try {
+      return await this.#repeated<Row>(
+        inSchema(sql, this.schema),
+        () => values,
+        () => {},
+      )
+    } catch (error) {
+      throw catalogued(error)
+    }
+  }
+
+  async #repeated<Row>(
+    text: string,
+    values: (again: boolean) => unknown[],
+    onError: (error: unknown) => void,
+  ): Promise<Row[]> {
     const giveUpAt = Date.now() + this.#retryMs
     for (let tries = 0; ; tries++) {
       if (this.#closed) throw new FencepostError('FP_CLOSED')
       try {
         return (await this.#pool.query(text, values(tries > 0))).rows as Row[]
       } catch (error) {
+        onError(error)
         const repeat = isRolledBackByServer(error) || isConnectionLost(error)
         const pauseMs = Math.min(20 * 2 ** tries, pauseMsMax) * (0.5 + Math.random() / 2)
-        if (!repeat || Date.now() + pauseMs > giveUpAt) throw catalogued(error)
+        if (!repeat || Date.now() + pauseMs > giveUpAt) throw error
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
@@ -107,7 +141,8 @@ export class Database {
       await client.query('rollback').catch((rollbackError: Error) => {
         broken ??= rollbackError
       })
-      throw error instanceof pg.DatabaseError || isConnectionLost(error) ? catalogued(error) : error
+      // A broken connection may also be one of the work's own, to somewhere else: then ours is whole.
+      throw error instanceof pg.DatabaseError || (broken && isConnectionLost(error)) ? catalogued(error) : error
     } finally {
       client.off('error', onError)
       client.release(broken)
@@ -124,7 +159,8 @@ export class Database {
       if (xid === null) return // nothing was written, so nothing can have been lost
       const fate = await this.#fateOf(xid)
       if (fate === 'committed') return
-      if (fate === 'aborted') throw new FencepostError('FP_DATABASE_UNREACHABLE', 'the transaction was rolled back', { cause: error })
+      if (fate === 'aborted')
+        throw new FencepostError('FP_DATABASE_UNREACHABLE', 'the transaction was rolled back', { cause: error })
       throw new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
     }
     if (command !== 'COMMIT') throw new FencepostError('FP_TRANSACTION_ROLLED_BACK')
@@ -134,7 +170,9 @@ export class Database {
   async #fateOf(xid: string): Promise<'committed' | 'aborted' | undefined> {
     const giveUpAt = Date.now() + this.#retryMs
     while (Date.now() < giveUpAt) {
-      const rows = await this.move<{ fate: string | null }>('select pg_xact_status($1::xid8) as fate', () => [xid]).catch(() => [])
+      const rows = await this.read<{ fate: string | null }>('select pg_xact_status($1::xid8) as fate', [xid]).catch(
+        () => [],
+      )
       const fate = rows[0]?.fate
       if (fate === 'committed' || fate === 'aborted') return fate
       if (fate === null) return undefined
@@ -159,13 +197,14 @@ export class Database {
   }
 }
 
-/** The transaction's id if it has written anything. In one that is aborted already there is nothing to ask. */
+/** The transaction's id if it has written anything. One that is aborted already must not get as far as a lost reply. */
 async function writingTransaction(client: pg.PoolClient): Promise<string | null> {
   try {
     const { rows } = await client.query<{ xid: string | null }>('select pg_current_xact_id_if_assigned()::text as xid')
     return rows[0]?.xid ?? null
   } catch (error) {
-    if (codeOf(error) === '25P02') return null
-    throw error
+    throw codeOf(error) === '25P02'
+      ? new FencepostError('FP_TRANSACTION_ROLLED_BACK', undefined, { cause: error })
+      : error
   }
 }

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
-import { catalogued } from './database-errors.js'
+import { catalogued, unreachable } from './database-errors.js'
+import { checkedDatabaseUrl } from './database-url.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
 import { type Migration, movesDigest, readSqlFiles, type SqlFiles } from './sql-files.js'
 
@@ -24,6 +25,7 @@ export interface MigrateOptions {
 }
 
 const serverVersionMin = 150_000
+const connectMsMax = 10_000
 
 /**
  * Brings the schema to this process’s version, in one transaction, under a lock: any number of processes may call it
@@ -33,10 +35,11 @@ export async function migrate(options: MigrateOptions): Promise<SchemaStatus> {
   const schema = checkedSchemaName(options.schema)
   const files = options.files ?? readSqlFiles()
   return withClient(options.url, async (client) => {
-    await client.query('begin')
+    // At a higher level, a default of the database’s or the role’s, the snapshot would be older than the lock.
+    await client.query('begin isolation level read committed, read write')
     await client.query(`select pg_advisory_xact_lock(hashtext('fencepost.migrate'), hashtext($1))`, [schema])
-    const status = await read(client, schema, files)
-    refuseNewer(status.installed, status)
+    const { installed, ...status } = await read(client, schema, files)
+    refuseNewer(installed, status)
     if (options.dryRun) {
       await client.query('rollback')
       return status
@@ -55,19 +58,25 @@ export async function migrate(options: MigrateOptions): Promise<SchemaStatus> {
 /** What is installed; changes nothing. */
 export async function schemaStatus(options: MigrateOptions): Promise<SchemaStatus> {
   const schema = checkedSchemaName(options.schema)
-  return withClient(options.url, (client) => read(client, schema, options.files ?? readSqlFiles()))
+  return withClient(options.url, async (client) => {
+    const { installed: _, ...status } = await read(client, schema, options.files ?? readSqlFiles())
+    return status
+  })
 }
 
 /** Refuses to work with a schema that this process does not understand, or that is not there. */
 export async function requireSchema(options: MigrateOptions): Promise<void> {
   const schema = checkedSchemaName(options.schema)
   await withClient(options.url, async (client) => {
-    const status = await read(client, schema, options.files ?? readSqlFiles())
+    const { installed, ...status } = await read(client, schema, options.files ?? readSqlFiles())
     if (status.version === 0) throw new FencepostError('FP_SCHEMA_MISSING', schema)
     if (status.version < status.latest) {
-      throw new FencepostError('FP_SCHEMA_OLDER', `${schema} is at version ${status.version}, this process needs ${status.latest}`)
+      throw new FencepostError(
+        'FP_SCHEMA_OLDER',
+        `${schema} is at version ${status.version}, this process needs ${status.latest}`,
+      )
     }
-    refuseNewer(status.installed, status)
+    refuseNewer(installed, status)
   })
 }
 
@@ -81,16 +90,22 @@ async function read(
   schema: string,
   files: SqlFiles,
 ): Promise<SchemaStatus & { installed: readonly Installed[] }> {
-  const { rows: found } = await client.query<{ here: boolean; ours: boolean; empty: boolean }>(
-    `select to_regnamespace(quote_ident($1)) is not null as here,
-            to_regclass(quote_ident($1) || '.migration') is not null as ours,
-            not exists (select 1 from pg_class where relnamespace = to_regnamespace(quote_ident($1))) as empty`,
+  const { rows: found } = await client.query<{ ours: boolean; empty: boolean }>(
+    // `migration` is a name that others use, too: ours has the column compatible_from, and a companion.
+    `select exists (select 1 from pg_attribute a
+                    where a.attrelid = to_regclass(quote_ident($1) || '.migration') and a.attname = 'compatible_from')
+              and to_regclass(quote_ident($1) || '.moves_installed') is not null as ours,
+            not exists (select 1 from pg_class where relnamespace = n.oid)
+              and not exists (select 1 from pg_proc where pronamespace = n.oid)
+              and not exists (select 1 from pg_type where typnamespace = n.oid) as empty
+     from (select to_regnamespace(quote_ident($1))::oid as oid) n`,
     [schema],
   )
-  const { here, ours, empty } = found[0] as { here: boolean; ours: boolean; empty: boolean }
-  if (here && !ours && !empty) throw new FencepostError('FP_SCHEMA_FOREIGN', schema)
+  const { ours, empty } = found[0] as { ours: boolean; empty: boolean }
+  if (!ours && !empty) throw new FencepostError('FP_SCHEMA_FOREIGN', schema)
   const installed = ours
-    ? (await client.query<Installed>(`select version, compatible_from from "${schema}".migration order by version`)).rows
+    ? (await client.query<Installed>(`select version, compatible_from from "${schema}".migration order by version`))
+        .rows
     : []
   const version = installed.at(-1)?.version ?? 0
   const latest = files.migrations.at(-1)?.version ?? 0
@@ -147,20 +162,30 @@ async function createMoves(client: pg.Client, schema: string, files: SqlFiles): 
 }
 
 async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({ connectionString: url, application_name: 'fencepost migrate' })
+  const client = new pg.Client({
+    connectionString: checkedDatabaseUrl(url),
+    application_name: 'fencepost migrate',
+    connectionTimeoutMillis: connectMsMax,
+  })
   client.on('error', () => {})
   try {
-    await client.connect()
-    const { rows } = await client.query<{ server_version_num: string; server_version: string }>(
-      `select current_setting('server_version_num') as server_version_num, current_setting('server_version') as server_version`,
-    )
-    if (Number(rows[0]?.server_version_num) < serverVersionMin) {
-      throw new FencepostError('FP_DATABASE_UNSUPPORTED', `the server is PostgreSQL ${rows[0]?.server_version}`)
-    }
+    await client.connect().catch((error: unknown) => {
+      throw unreachable(error)
+    })
+    await requireServerVersion(client)
     return await work(client)
   } catch (error) {
     throw catalogued(error)
   } finally {
     await client.end().catch(() => {})
+  }
+}
+
+async function requireServerVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ number: string; name: string }>(
+    `select current_setting('server_version_num') as number, current_setting('server_version') as name`,
+  )
+  if (Number(rows[0]?.number) < serverVersionMin) {
+    throw new FencepostError('FP_DATABASE_UNSUPPORTED', `the server is PostgreSQL ${rows[0]?.name}`)
   }
 }

@@ -62,7 +62,7 @@ const viewColumns = `id, task, queue, place, outcome, priority, tries, failures,
 
 /** One statement, one snapshot: a job that moves meanwhile is still seen in exactly one place. */
 export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
-  const rows = await db.move<JobDetail>(
+  const rows = await db.read<JobDetail>(
     `select v.*, j.payload, f.result, f.error, j.due_at as "notBefore", l.claimed_at as "claimedAt",
             coalesce(f.started_at, l.started_at) as "startedAt", a.attempts
      from (select ${viewColumns} from fencepost.jobs where id = $1) v
@@ -77,7 +77,7 @@ export async function readJob(db: Database, id: string): Promise<JobDetail | und
          'retriedAt', t.retried_at) order by t.ended_at, t.lease_id), '[]') as attempts
        from fencepost.attempt t where t.job_id = v.id
      ) a`,
-    () => [id],
+    [id],
   )
   const row = rows[0]
   return row && { ...row, attempts: row.attempts.map(withDates) }
@@ -109,13 +109,13 @@ export function listJobs(db: Database, filter: JobFilter): Promise<JobView[]> {
   // From our own list, never from the caller's string: it becomes part of the statement.
   const table = places.find((place) => place === filter.place)
   const inPlace = table ? `and id in (select job_id from fencepost.${table})` : ''
-  return db.move<JobView>(
+  return db.read<JobView>(
     `select ${viewColumns} from fencepost.jobs
      where ($1::text is null or place = $1) ${inPlace} and ($2::text is null or outcome::text = $2)
        and ($3::text is null or task = $3) and ($4::text is null or queue = $4)
      order by id desc
      limit $5`,
-    () => [filter.place ?? null, filter.outcome ?? null, filter.task ?? null, filter.queue ?? null, filter.limit],
+    [filter.place ?? null, filter.outcome ?? null, filter.task ?? null, filter.queue ?? null, filter.limit],
   )
 }
 
@@ -131,7 +131,7 @@ export interface QueueView {
 
 /** Counts what is alive; the finished are history and not counted. */
 export function listQueues(db: Database): Promise<QueueView[]> {
-  return db.move<QueueView>(
+  return db.read<QueueView>(
     `select queue, sum(ready)::int8 as ready, sum(leased)::int8 as leased, sum(delayed)::int8 as delayed,
             sum(parked)::int8 as parked,
             (select extract(epoch from fencepost.clock() - j.created_at)::float8 * 1000
@@ -146,13 +146,12 @@ export function listQueues(db: Database): Promise<QueueView[]> {
      ) q
      group by queue
      order by queue`,
-    () => [],
   )
 }
 
 /** The names that some process has announced. */
 export function listTasks(db: Database): Promise<{ name: string; queue: string }[]> {
-  return db.move('select name, queue from fencepost.task order by name, queue', () => [])
+  return db.read('select name, queue from fencepost.task order by name, queue')
 }
 
 export interface OutcomeRow {
@@ -164,14 +163,17 @@ export interface OutcomeRow {
 }
 
 /** Which of these jobs have ended, and which do not exist: one statement for any number of waiters. */
-export async function readOutcomes(db: Database, ids: readonly string[]): Promise<{ ended: OutcomeRow[]; missing: string[] }> {
-  const rows = await db.move<OutcomeRow & { known: boolean }>(
+export async function readOutcomes(
+  db: Database,
+  ids: readonly string[],
+): Promise<{ ended: OutcomeRow[]; missing: string[] }> {
+  const rows = await db.read<OutcomeRow & { known: boolean }>(
     `select a.id as "jobId", j.id is not null as known, f.outcome, f.reason, f.result, f.error
      from unnest($1::uuid[]) as a(id)
      left join fencepost.job j on j.id = a.id
      left join fencepost.finished f on f.job_id = a.id
      where f.job_id is not null or j.id is null`,
-    () => [ids],
+    [ids],
   )
   return { ended: rows.filter((row) => row.known), missing: rows.filter((row) => !row.known).map((row) => row.jobId) }
 }

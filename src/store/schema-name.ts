@@ -1,4 +1,4 @@
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import { limits } from '../limits.js'
 
 /**
@@ -13,7 +13,7 @@ export function checkedSchemaName(name: unknown): string {
     name === 'information_schema' ||
     name.length > limits.schemaLengthMax
   ) {
-    throw new FencepostError('FP_SCHEMA_NAME_INVALID', typeof name === 'string' ? JSON.stringify(name.slice(0, 80)) : typeof name)
+    throw new FencepostError('FP_SCHEMA_NAME_INVALID', shown(name))
   }
   return name
 }

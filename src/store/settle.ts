@@ -12,7 +12,7 @@ export interface Settled<Answer extends string> {
 }
 
 export interface Finished extends Settled<'finished' | 'already' | 'stale'> {
-  /** More than one attempt of this job has now reported success. */
+  /** Another attempt of this job has reported success, too. */
   readonly duplicate: boolean
 }
 

@@ -28,13 +28,12 @@ export function readSqlFiles(): SqlFiles {
       .sort()
       .map((file) => ({ file: file.slice(0, -4), sql: readFileSync(join(directory, folder, file), 'utf8') }))
 
-  const migrations = read('migrations').map(({ file, sql }) => ({
-    version: Number.parseInt(file, 10),
-    name: file,
-    compatibleFrom: Number(/^-- compatible-from: (\d+)$/m.exec(sql)?.[1]),
-    sql,
-  }))
-  const rank = (name: string) => (movesFirst.indexOf(name) + 1 || movesFirst.length + 1)
+  const migrations = read('migrations').map(({ file, sql }) => {
+    const compatibleFrom = /^-- compatible-from: (\d+)$/m.exec(sql)?.[1]
+    if (compatibleFrom === undefined) throw new Error(`sql/migrations/${file}.sql does not say -- compatible-from: n`)
+    return { version: Number.parseInt(file, 10), name: file, compatibleFrom: Number(compatibleFrom), sql }
+  })
+  const rank = (name: string) => movesFirst.indexOf(name) + 1 || movesFirst.length + 1
   const moves = read('moves').sort((a, b) => rank(a.file) - rank(b.file))
   return { migrations, moves: new Map(moves.map(({ file, sql }) => [file, sql])) }
 }

@@ -1,10 +1,10 @@
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import { limits } from '../limits.js'
 
 /** A name that people read and that is stored: of a task, a queue, a worker, a signal. */
 export function checkedName(value: unknown, option: string): string {
   if (typeof value !== 'string' || value.trim() === '') {
-    throw new FencepostError('FP_OPTION_INVALID', `${option} must be a non-empty string`)
+    throw new FencepostError('FP_OPTION_INVALID', `${option} must be a non-empty string, not ${shown(value)}`)
   }
   if (value.length > limits.nameLengthMax) {
     throw new FencepostError('FP_OPTION_INVALID', `${option} is longer than ${limits.nameLengthMax} characters`)
@@ -17,9 +17,22 @@ export function checkedName(value: unknown, option: string): string {
 
 export function checkedInteger(value: unknown, option: string, min: number, max: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
-    throw new FencepostError('FP_OPTION_INVALID', `${option} must be a whole number from ${min} to ${max}, not ${value}`)
+    const range = `a whole number from ${min} to ${max}`
+    throw new FencepostError('FP_OPTION_INVALID', `${option} must be ${range}, not ${shown(value)}`)
   }
   return value
+}
+
+/** A misspelt option would otherwise be ignored without a word. */
+export function checkOptionNames(options: unknown, known: readonly string[], what: string): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new FencepostError('FP_OPTION_INVALID', `the options of ${what} must be an object, not ${shown(options)}`)
+  }
+  const unknown = Object.keys(options).find((option) => !known.includes(option))
+  if (unknown === undefined) return
+  throw new FencepostError('FP_OPTION_INVALID', `${what} has no option ${shown(unknown)}`, {
+    hint: `The options are ${known.join(', ')}.`,
+  })
 }
 
 function hasControlCharacter(text: string): boolean {

@@ -1,7 +1,7 @@
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import { defaults, limits } from '../limits.js'
 import { type Duration, durationMs } from './duration.js'
-import { checkedInteger } from './options.js'
+import { checkedInteger, checkOptionNames } from './options.js'
 
 export interface RetryOptions {
   /** How many failures are followed by another try. 0: none. */
@@ -9,7 +9,7 @@ export interface RetryOptions {
   readonly backoff?: 'fixed' | 'linear' | 'exponential'
   /** The delay before the first retry. */
   readonly delay?: Duration
-  /** No delay is longer than this. */
+  /** No delay is longer than this; five minutes by default, or `delay` if that is longer. */
   readonly max?: Duration
   /** The share of the delay, from 0 to 1, that is drawn at random, so that failures in step do not retry in step. */
   readonly jitter?: number
@@ -27,23 +27,37 @@ export interface RetryPolicy {
 }
 
 const backoffs = ['fixed', 'linear', 'exponential'] as const
+const known = ['limit', 'backoff', 'delay', 'max', 'jitter', 'retryable'] as const satisfies (keyof RetryOptions)[]
 
-export function retryPolicy(options: RetryOptions = {}): RetryPolicy {
+/** `what` names the owner of the options in errors. */
+export function retryPolicy(options: RetryOptions = {}, what = 'retry'): RetryPolicy {
+  checkOptionNames(options, known, what)
   const backoff = options.backoff ?? defaults.retryBackoff
   if (!backoffs.includes(backoff)) {
-    throw new FencepostError('FP_OPTION_INVALID', `retry.backoff must be one of ${backoffs.join(', ')}, not ${backoff}`)
+    throw new FencepostError(
+      'FP_OPTION_INVALID',
+      `backoff of ${what} must be ${backoffs.join(', ')}, not ${shown(backoff)}`,
+    )
   }
-  const jitter = options.jitter ?? defaults.retryJitter
-  if (!(jitter >= 0 && jitter <= 1)) {
-    throw new FencepostError('FP_OPTION_INVALID', `retry.jitter must be from 0 to 1, not ${jitter}`)
+  const jitter: unknown = options.jitter ?? defaults.retryJitter
+  if (typeof jitter !== 'number' || !(jitter >= 0 && jitter <= 1)) {
+    throw new FencepostError('FP_OPTION_INVALID', `jitter of ${what} must be from 0 to 1, not ${shown(jitter)}`)
   }
+  const retryable: unknown = options.retryable ?? (() => true)
+  if (typeof retryable !== 'function') {
+    throw new FencepostError('FP_OPTION_INVALID', `retryable of ${what} must be a function, not ${shown(retryable)}`)
+  }
+  const delayMs = durationMs(options.delay ?? defaults.retryDelayMs, `delay of ${what}`)
   return {
-    limit: checkedInteger(options.limit ?? defaults.retryLimit, 'retry.limit', 0, limits.retryLimitMax),
+    limit: checkedInteger(options.limit ?? defaults.retryLimit, `limit of ${what}`, 0, limits.retryLimitMax),
     backoff,
-    delayMs: durationMs(options.delay ?? defaults.retryDelayMs, 'retry.delay'),
-    delayMsMax: durationMs(options.max ?? defaults.retryDelayMsMax, 'retry.max'),
+    delayMs,
+    delayMsMax:
+      options.max === undefined
+        ? Math.max(defaults.retryDelayMsMax, delayMs)
+        : durationMs(options.max, `max of ${what}`),
     jitter,
-    retryable: options.retryable ?? (() => true),
+    retryable: retryable as RetryPolicy['retryable'],
   }
 }
 

@@ -2,8 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FencepostError } from '../errors.js'
 import { defaults, limits } from '../limits.js'
 import { type Duration, durationMs } from './duration.js'
-import { checkedInteger, checkedName } from './options.js'
+import { checkedInteger, checkedName, checkOptionNames } from './options.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './retry-policy.js'
+import type { Stored } from './stored.js'
 
 /** What a handler knows about the attempt it is. */
 export interface JobContext {
@@ -42,7 +43,9 @@ export interface TaskOptions<Input extends StandardSchemaV1, Output extends Stan
 }
 
 type HandlerResult<Output, Result> = Output extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Output> : Result
-type TaskResult<Output, Result> = Output extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Output> : Awaited<Result>
+type TaskResult<Output, Result> = Stored<
+  Output extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Output> : Awaited<Result>
+>
 
 /** A named handler with an input schema and policies. `Input` is what enqueue takes, `Result` what result() gives. */
 export interface Task<Input = unknown, Result = unknown> {
@@ -70,33 +73,44 @@ export function task<
 ): Task<StandardSchemaV1.InferInput<Input>, TaskResult<Output, Result>> {
   checkedName(name, 'The task’s name')
   const at = (option: string) => `${option} of task ${name}`
-  for (const option of Object.keys(options)) {
-    if (!known.has(option)) {
-      throw new FencepostError('FP_OPTION_INVALID', `task ${name} has no option ${JSON.stringify(option)}`, {
-        hint: `The options are ${[...known].join(', ')}.`,
-      })
-    }
-  }
-  if (typeof options.run !== 'function') throw new FencepostError('FP_OPTION_INVALID', `${at('run')} must be a function`)
+  checkOptionNames(options, known, `task ${name}`)
+  if (typeof options.run !== 'function')
+    throw new FencepostError('FP_OPTION_INVALID', `${at('run')} must be a function`)
   checkSchema(options.input, at('input'))
   if (options.output) checkSchema(options.output, at('output'))
-  const leaseMs = durationMs(options.lease ?? defaults.leaseMs, at('lease'))
-  checkedInteger(leaseMs, `${at('lease')} (in ms)`, limits.leaseMsMin, limits.leaseMsMax)
   return {
     name,
     queue: checkedName(options.queue ?? defaults.queue, at('queue')),
-    priority: checkedInteger(options.priority ?? defaults.priority, at('priority'), limits.priorityMin, limits.priorityMax),
-    retry: retryPolicy(options.retry),
+    priority: checkedInteger(
+      options.priority ?? defaults.priority,
+      at('priority'),
+      limits.priorityMin,
+      limits.priorityMax,
+    ),
+    retry: retryPolicy(options.retry, at('retry')),
     lossesMax: checkedInteger(options.losses ?? defaults.lossesMax, at('losses'), 0, limits.lossesMax),
-    timeoutMs: options.timeout === false ? undefined : durationMs(options.timeout ?? defaults.timeoutMs, at('timeout')),
-    leaseMs,
-    input: options.input as StandardSchemaV1<StandardSchemaV1.InferInput<Input>>,
+    timeoutMs:
+      options.timeout === false
+        ? undefined
+        : durationMs(options.timeout ?? defaults.timeoutMs, at('timeout'), limits.timeoutMsMin, limits.timerMsMax),
+    leaseMs: durationMs(options.lease ?? defaults.leaseMs, at('lease'), limits.leaseMsMin, limits.leaseMsMax),
+    input: options.input,
     output: options.output,
-    run: options.run as (input: unknown, job: JobContext) => unknown,
+    run: options.run,
   }
 }
 
-const known = new Set(['input', 'output', 'queue', 'priority', 'retry', 'losses', 'timeout', 'lease', 'run'])
+const known = [
+  'input',
+  'output',
+  'queue',
+  'priority',
+  'retry',
+  'losses',
+  'timeout',
+  'lease',
+  'run',
+] as const satisfies (keyof TaskOptions<StandardSchemaV1, undefined, unknown>)[]
 
 function checkSchema(schema: unknown, option: string): void {
   if ((schema as StandardSchemaV1 | undefined)?.['~standard']?.version !== 1) {

@@ -11,7 +11,11 @@ const programs = readdirSync(guides)
   .filter((file) => file.endsWith('.md'))
   .flatMap((file) => {
     const text = readFileSync(join(guides, file), 'utf8')
-    return [...text.matchAll(/^```ts file=(\S+)\n(.*?)^```$/gms)].map(([, program, code]) => ({ file, program: program as string, code }))
+    return [...text.matchAll(/^```ts file=(\S+)\n(.*?)^```$/gms)].map(([, program, code]) => ({
+      file,
+      program: program as string,
+      code,
+    }))
   })
 
 it.each(programs)('docs/guides/$file shows $program as it is', ({ program, code }) => {

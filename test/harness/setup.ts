@@ -34,7 +34,8 @@ export async function setup() {
     onTestFinished(() => client.end().catch(() => {}))
     return client
   }
-  const sql = <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> => db.once<Row>(text, values)
+  const sql = <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    db.once<Row>(text, values)
 
   return {
     url,
@@ -43,7 +44,8 @@ export async function setup() {
     connect,
     sql,
     /** Sets the database's clock ahead. */
-    advance: (ms: number) => advanceLabClock({ query: (text, values) => sql(text, values).then((rows) => ({ rows })) }, 'fencepost', ms),
+    advance: (ms: number) =>
+      advanceLabClock({ query: (text, values) => sql(text, values).then((rows) => ({ rows })) }, 'fencepost', ms),
     /** Stores one job and answers its id. */
     async add(job: Partial<NewJob> = {}): Promise<string> {
       const made = aJob(job)

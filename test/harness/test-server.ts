@@ -31,7 +31,13 @@ export async function startTestServer(which: 'embedded' | 'system'): Promise<{ u
   const cluster = new Cluster({
     programs,
     directory,
-    settings: { fsync: 'off', synchronous_commit: 'on', max_connections: '300', shared_buffers: '128MB', log_min_messages: 'panic' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'on',
+      max_connections: '300',
+      shared_buffers: '128MB',
+      log_min_messages: 'panic',
+    },
   })
   await cluster.initialise()
   const { url } = await cluster.start()

@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest'
+import { cancel, promoteDue, retryEnded, wake } from '../../src/store/control.js'
+import { enqueue } from '../../src/store/enqueue.js'
+import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
+import { fail, finish, park, release } from '../../src/store/settle.js'
+import { sqlFilesUnderTest } from '../harness/guard-removal.js'
+import { Session } from '../harness/session.js'
+import { aJob, setup } from '../harness/setup.js'
+
+const settingNow = 'show synchronous_commit'
+
+const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>> = {
+  'enqueue commits durably where the session has synchronous_commit off': (s) => enqueue(s, [aJob()]),
+  'claim commits durably where the session has synchronous_commit off': (s) =>
+    claim(s, { queue: 'default', limit: 1, worker: 'w1' }),
+  'start commits durably where the session has synchronous_commit off': (s, lease) => start(s, [lease]),
+  'extend commits durably where the session has synchronous_commit off': (s, lease) => extend(s, [lease]),
+  'finish commits durably where the session has synchronous_commit off': (s, lease) =>
+    finish(s, [{ ...lease, resultText: '1' }]),
+  'fail commits durably where the session has synchronous_commit off': (s, lease) =>
+    fail(s, [{ ...lease, errorText: '1', delayMs: 0, final: false }]),
+  'release commits durably where the session has synchronous_commit off': (s, lease) => release(s, [lease], 'x'),
+  'lose commits durably where the session has synchronous_commit off': (s) => loseExpired(s),
+  'park commits durably where the session has synchronous_commit off': (s, lease) => park(s, lease, 'go', null),
+  'wake commits durably where the session has synchronous_commit off': (s, lease) => wake(s, lease.jobId, 'go', '1'),
+  'promote commits durably where the session has synchronous_commit off': (s) => promoteDue(s),
+  'cancel commits durably where the session has synchronous_commit off': (s, lease) => cancel(s, [lease.jobId], null),
+  'retry commits durably where the session has synchronous_commit off': (s, lease) => retryEnded(s, [lease.jobId]),
+}
+
+for (const [name, move] of Object.entries(moves)) {
+  it(name, async () => {
+    const bundle = await setup()
+    await bundle.add()
+    const lease = await bundle.take()
+    const session = await Session.open(bundle)
+    await session.query('set synchronous_commit = off')
+    await session.begin()
+
+    await move(session, lease)
+
+    expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'on' }])
+    await session.commit()
+    // For the transaction only: the session is the caller's.
+    expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'off' }])
+  })
+}
+
+it('leaves settings other than off alone', async () => {
+  const bundle = await setup()
+  const session = await Session.open(bundle)
+  for (const setting of ['remote_apply', 'remote_write', 'local', 'on']) {
+    await session.begin()
+    await session.query(`set local synchronous_commit = ${setting}`)
+    await enqueue(session, [aJob()])
+
+    expect(await session.query(settingNow)).toEqual([{ synchronous_commit: setting }])
+    await session.rollback()
+  }
+})
+
+it('counts time from the clock on the wall, not from the start of the transaction', async () => {
+  const bundle = await setup()
+  await bundle.sql(sqlFilesUnderTest().moves.get('clock') as string) // the real one, in place of the tests'
+  await bundle.add()
+  const session = await Session.open(bundle)
+  await session.begin()
+  await session.query('select 1')
+  const [later] = await bundle.sql<{ at: string }>('select clock_timestamp()::text as at')
+
+  await claim(session, { queue: 'default', limit: 1, worker: 'w1' })
+
+  expect(await session.query('select claimed_at > $1 as after from fencepost.leased', [later?.at])).toEqual([
+    { after: true },
+  ])
+})

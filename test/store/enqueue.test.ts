@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest'
+import { enqueue } from '../../src/store/enqueue.js'
+import { claim } from '../../src/store/lease.js'
+import { finish } from '../../src/store/settle.js'
+import { untilBlocked } from '../harness/blocked.js'
+import { aboveReadCommitted, isolations, Session } from '../harness/session.js'
+import { aJob, setup } from '../harness/setup.js'
+
+const conflict = { code: 'FP_ID_CONFLICT' }
+const serialization = { cause: { code: '40001' } }
+
+it('stores a job in ready, with all its counters at zero', async () => {
+  const { db, see, placesOf, sql } = await setup()
+  const job = aJob({ payloadText: '{"a":1}', priority: 7, queue: 'mail' })
+
+  expect(await enqueue(db, [job])).toEqual(new Map([[job.id, 'enqueued']]))
+
+  expect(await placesOf(job.id)).toEqual(['ready'])
+  expect(await see(job.id)).toMatchObject({
+    place: 'ready',
+    outcome: null,
+    tries: 0,
+    failures: 0,
+    losses: 0,
+    releases: 0,
+  })
+  expect(
+    await sql('select payload, priority, queue, task, failures_max, losses_max, lease_ms from fencepost.job'),
+  ).toEqual([
+    { payload: { a: 1 }, priority: 7, queue: 'mail', task: 'test', failures_max: 3, losses_max: 2, lease_ms: 30_000 },
+  ])
+})
+
+it('stores a job with a delay in delayed, due by the database’s clock', async () => {
+  const { db, advance, placesOf, sql } = await setup()
+  await advance(3_600_000)
+  const job = aJob({ delayMs: 5_000 })
+
+  await enqueue(db, [job])
+
+  expect(await placesOf(job.id)).toEqual(['delayed'])
+  expect(
+    await sql(`select d.due_at = j.due_at as same, d.due_at between fencepost.clock() and fencepost.clock() + interval '5 s' as due
+               from fencepost.delayed d join fencepost.job j on j.id = d.job_id`),
+  ).toEqual([{ same: true, due: true }])
+})
+
+it('keeps the order given within a batch, whatever the ids', async () => {
+  const { db } = await setup()
+  const jobs = Array.from({ length: 20 }, () => aJob()).sort((a, b) => (a.id < b.id ? 1 : -1))
+
+  await enqueue(db, jobs)
+
+  const leases = await claim(db, { queue: 'default', limit: 20, worker: 'w1' })
+  expect(leases.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id))
+})
+
+it('answers existing to the same job again and touches nothing, wherever the job is now', async () => {
+  const { db, take, placesOf, sql } = await setup()
+  const [ready, delayed, leased, finished] = [
+    aJob({ priority: 9 }),
+    aJob({ delayMs: 60_000 }),
+    aJob({ priority: 2 }),
+    aJob(),
+  ]
+  await enqueue(db, [ready, delayed, leased, finished])
+  await finish(db, [{ ...(await take()), resultText: '1' }])
+  await take()
+  const before = await sql('select * from fencepost.job order by id')
+
+  const answers = await enqueue(db, [ready, delayed, leased, finished])
+
+  expect([...answers.values()]).toEqual(['existing', 'existing', 'existing', 'existing'])
+  expect(await placesOf(ready.id)).toEqual(['ready'])
+  expect(await placesOf(delayed.id)).toEqual(['delayed'])
+  expect(await placesOf(leased.id)).toEqual(['leased'])
+  expect(await placesOf(finished.id)).toEqual(['finished'])
+  expect(await sql('select * from fencepost.job order by id')).toEqual(before)
+})
+
+it('answers each member of a batch for itself', async () => {
+  const { db, placesOf } = await setup()
+  const [old, young] = [aJob(), aJob()]
+  await enqueue(db, [old])
+
+  expect(await enqueue(db, [young, old])).toEqual(
+    new Map([
+      [young.id, 'enqueued'],
+      [old.id, 'existing'],
+    ]),
+  )
+  expect(await placesOf(young.id)).toEqual(['ready'])
+})
+
+it('takes payloads that differ only in the order of their keys for the same', async () => {
+  const { db } = await setup()
+  const job = aJob({ payloadText: '{"a":1,"b":[1.0]}' })
+  await enqueue(db, [job])
+
+  expect(await enqueue(db, [{ ...job, payloadText: '{"b":[1], "a":1}' }])).toEqual(new Map([[job.id, 'existing']]))
+})
+
+it('refuses the id of a different job and stores nothing of the batch', async () => {
+  const { db, sql } = await setup()
+  const [old, young] = [aJob(), aJob()]
+  await enqueue(db, [old])
+
+  await expect(enqueue(db, [young, { ...old, payloadText: '{"other":true}' }])).rejects.toMatchObject(conflict)
+  await expect(enqueue(db, [young, { ...old, task: 'other' }])).rejects.toMatchObject(conflict)
+
+  expect(await sql('select id, task, payload from fencepost.job')).toEqual([{ id: old.id, task: 'test', payload: {} }])
+  expect(await sql('select job_id from fencepost.ready')).toEqual([{ job_id: old.id }])
+})
+
+it('takes the same job twice in one batch as one', async () => {
+  const { db, placesOf } = await setup()
+  const job = aJob()
+
+  expect(await enqueue(db, [job, job, aJob(), job])).toHaveProperty('size', 2)
+
+  expect(await placesOf(job.id)).toEqual(['ready'])
+})
+
+it('refuses one id for two different jobs in one batch', async () => {
+  const { db, sql } = await setup()
+  const job = aJob()
+
+  await expect(enqueue(db, [job, { ...job, payloadText: '1' }])).rejects.toMatchObject(conflict)
+
+  expect(await sql('select 1 from fencepost.job')).toEqual([])
+  expect(await sql('select 1 from fencepost.ready')).toEqual([])
+})
+
+it('does nothing for an empty batch', async () => {
+  const { db, sql } = await setup()
+
+  expect(await enqueue(db, [])).toEqual(new Map())
+  expect(await sql('select 1 from fencepost.job')).toEqual([])
+})
+
+describe.each(isolations)('in a caller’s transaction at %s', (isolation) => {
+  it('is seen only when the transaction commits', async () => {
+    const bundle = await setup()
+    const caller = await Session.open(bundle)
+    const job = aJob()
+    await caller.begin(isolation)
+
+    expect(await enqueue(bundle.db, [job], caller.client)).toEqual(new Map([[job.id, 'enqueued']]))
+    expect(await bundle.placesOf(job.id)).toEqual([])
+    expect(await caller.commit()).toBe('COMMIT')
+
+    expect(await bundle.placesOf(job.id)).toEqual(['ready'])
+  })
+
+  it('leaves nothing when the transaction rolls back, and may then be asked again', async () => {
+    const bundle = await setup()
+    const caller = await Session.open(bundle)
+    const job = aJob()
+    await caller.begin(isolation)
+    await enqueue(bundle.db, [job], caller.client)
+    await caller.rollback()
+
+    expect(await bundle.see(job.id)).toBeUndefined()
+    expect(await enqueue(bundle.db, [job])).toEqual(new Map([[job.id, 'enqueued']]))
+  })
+
+  it('recognises a job that the transaction itself has enqueued', async () => {
+    const bundle = await setup()
+    const caller = await Session.open(bundle)
+    const job = aJob()
+    await caller.begin(isolation)
+    await enqueue(bundle.db, [job, job], caller.client)
+
+    expect(await enqueue(bundle.db, [job], caller.client)).toEqual(new Map([[job.id, 'existing']]))
+    await caller.commit()
+
+    expect(await bundle.placesOf(job.id)).toEqual(['ready'])
+  })
+
+  it('stores the job when a first try in flight rolls back', async () => {
+    const bundle = await setup()
+    const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+    const job = aJob()
+    await first.begin()
+    await enqueue(first, [job])
+    await second.begin(isolation)
+
+    const answer = enqueue(second, [job])
+    await untilBlocked(bundle.sql, second.pid, answer)
+    await first.rollback()
+
+    expect(await answer).toEqual(new Map([[job.id, 'enqueued']]))
+    await second.commit()
+    expect(await bundle.placesOf(job.id)).toEqual(['ready'])
+  })
+})
+
+it('waits for a first try in flight and answers existing when it commits', async () => {
+  const bundle = await setup()
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+  const job = aJob()
+  await first.begin()
+  await enqueue(first, [job])
+
+  const answer = enqueue(second, [job])
+  await untilBlocked(bundle.sql, second.pid, answer)
+  await first.commit()
+
+  expect(await answer).toEqual(new Map([[job.id, 'existing']]))
+  expect(await bundle.placesOf(job.id)).toEqual(['ready'])
+})
+
+it.each(aboveReadCommitted)(
+  'at %s, a first try in flight that commits is a serialization failure',
+  async (isolation) => {
+    const bundle = await setup()
+    const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+    const job = aJob()
+    await first.begin()
+    await enqueue(first, [job])
+    await second.begin(isolation)
+
+    const answer = enqueue(second, [job])
+    await untilBlocked(bundle.sql, second.pid, answer)
+    await first.commit()
+
+    await expect(answer).rejects.toMatchObject(serialization)
+    expect(await second.commit()).toBe('ROLLBACK')
+    expect(await bundle.placesOf(job.id)).toEqual(['ready'])
+  },
+)
+
+it('refuses a different job under an id that was in flight', async () => {
+  const bundle = await setup()
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+  const job = aJob()
+  await first.begin()
+  await enqueue(first, [job])
+
+  const answer = enqueue(second, [aJob(), { ...job, payloadText: '"other"' }])
+  await untilBlocked(bundle.sql, second.pid, answer)
+  await first.commit()
+
+  await expect(answer).rejects.toMatchObject(conflict)
+  expect(await bundle.sql('select id from fencepost.job')).toEqual([{ id: job.id }])
+})
+
+it('holds no higher id while it waits for a lower one, so that two batches cannot deadlock', async () => {
+  const bundle = await setup()
+  const [first, second, third] = [await Session.open(bundle), await Session.open(bundle), await Session.open(bundle)]
+  const [low, high] = [aJob(), aJob()].sort((a, b) => (a.id < b.id ? -1 : 1)) as [
+    ReturnType<typeof aJob>,
+    ReturnType<typeof aJob>,
+  ]
+  await first.begin()
+  await enqueue(first, [low])
+
+  const waiting = enqueue(second, [high, low])
+  await untilBlocked(bundle.sql, second.pid, waiting)
+  expect(await enqueue(third, [high])).toEqual(new Map([[high.id, 'enqueued']]))
+  await first.commit()
+
+  expect(await waiting).toEqual(
+    new Map([
+      [high.id, 'existing'],
+      [low.id, 'existing'],
+    ]),
+  )
+})
+
+it('can be called from SQL, with defaults and a UUIDv7 of its own', async () => {
+  const { sql, take } = await setup()
+
+  const [made] = await sql<{ job_id: string; answer: string }>(`select * from fencepost.enqueue('mail', '{"to":"a"}')`)
+  const again = await sql(`select * from fencepost.enqueue('mail', '{"to":"a"}', $1)`, [made?.job_id])
+
+  expect(made?.answer).toBe('enqueued')
+  expect(made?.job_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect(
+    Math.abs(Number.parseInt(made?.job_id.replaceAll('-', '').slice(0, 12) as string, 16) - Date.now()),
+  ).toBeLessThan(60_000)
+  expect(again).toEqual([{ job_id: made?.job_id, answer: 'existing' }])
+  expect(await take()).toMatchObject({ task: 'mail', payload: { to: 'a' }, leaseMs: 30_000, failuresMax: 5 })
+})

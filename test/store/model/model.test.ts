@@ -1,0 +1,89 @@
+import fc from 'fast-check'
+import { expect, it, onTestFinished } from 'vitest'
+import { audit } from '../../../src/audit/audit.js'
+import { setup } from '../../harness/setup.js'
+import { type Command, racing, sequential } from './commands.js'
+import { epoch } from './move.js'
+import { Session } from './session.js'
+import { Tally } from './tally.js'
+import { type Server, World } from './world.js'
+
+/** FENCEPOST_SEED replays a run. FENCEPOST_MODEL_STEPS makes it longer: so many steps, and a tenth as many rounds. */
+const seed = Number(process.env['FENCEPOST_SEED'] ?? Date.now() % 2 ** 31)
+const stepsMin = Number(process.env['FENCEPOST_MODEL_STEPS'] ?? 3_000)
+const roundsMin = Math.ceil(stepsMin / 10)
+const shrinkMs = 60_000
+const timeout = 60_000 + 40 * stepsMin + shrinkMs
+
+it('agrees with the model on places, counters and answers, move by move', { timeout }, async () => {
+  const tally = new Tally()
+
+  await agree(sequential(tally), () => tally.steps >= stepsMin, {})
+
+  expect(tally.steps).toBeGreaterThanOrEqual(stepsMin)
+  if (process.env['DEBUG_TALLY']) console.log(String(tally))
+})
+
+it('agrees with some serial order of the model when moves race', { timeout }, async () => {
+  const tally = new Tally()
+
+  // A race that went wrong may go right when it is repeated: it is told as it was, not shrunk.
+  await agree(racing(tally), () => tally.rounds >= roundsMin, { endOnFailure: true })
+
+  expect(tally.rounds).toBeGreaterThanOrEqual(roundsMin)
+  if (process.env['DEBUG_TALLY']) console.log(String(tally))
+})
+
+/** Runs sequences until it is enough, each from empty tables, and audits what each has left behind. */
+async function agree(
+  sequences: fc.Arbitrary<Iterable<Command>>,
+  isEnough: () => boolean,
+  options: { endOnFailure?: boolean },
+): Promise<void> {
+  console.log(`${expect.getState().currentTestName}: FENCEPOST_SEED=${seed}`)
+  const { db, server, empty } = await openServer()
+  let failed = false
+  const property = fc.asyncProperty(sequences, async (commands) => {
+    if (isEnough() && !failed) return
+    await empty()
+    try {
+      await fc.asyncModelRun(() => ({ model: new World(), real: server }), commands)
+      expect((await audit(db)).findings.filter(({ severity }) => severity === 'violation')).toEqual([])
+    } catch (error) {
+      failed = true
+      throw error
+    }
+  })
+  await fc.assert(property, {
+    seed,
+    numRuns: Math.ceil(stepsMin / 10),
+    interruptAfterTimeLimit: timeout - 10_000,
+    markInterruptAsFailure: true,
+    ...options,
+  })
+}
+
+async function openServer() {
+  const { url, db, sql, advance } = await setup()
+  const open = async (): Promise<Session> => {
+    const session = await Session.open(url)
+    onTestFinished(() => session.close())
+    return session
+  }
+  // Time stands still, so that the model can say to the millisecond what is due and what has run out.
+  await sql(
+    `create or replace function fencepost.clock() returns timestamptz language sql volatile
+     as $$ select to_timestamp(${epoch / 1_000}) + (select offset_ms from fencepost.lab_clock) * interval '1 ms' $$`,
+  )
+  const server: Server = {
+    sessions: [await open(), await open(), await open()],
+    onlooker: await open(),
+    barrier: await open(),
+    advance,
+  }
+  // Not TRUNCATE: that takes 50 ms.
+  const tables = ['job', 'ready', 'leased', 'delayed', 'parked', 'finished', 'attempt', 'signal']
+  const deletes = tables.map((table) => `${table} as (delete from fencepost.${table})`)
+  const empty = () => sql(`with ${deletes.join(', ')} update fencepost.lab_clock set offset_ms = 0`)
+  return { db, server, empty }
+}
