@@ -14,9 +14,15 @@ const testMsMax = 8_000
 
 type Verdict = 'red' | 'green' | 'not run' | 'broken'
 
+interface Told {
+  readonly verdict: Verdict
+  /** The first line of what failed. */
+  readonly why: string
+}
+
 interface TestRun {
   /** By `file > describe > test`, as guards.json names them. */
-  readonly verdicts: ReadonlyMap<string, Verdict>
+  readonly told: ReadonlyMap<string, Told>
   /** What the run printed, for one that never got as far as its tests. */
   readonly output: string
 }
@@ -24,6 +30,8 @@ interface TestRun {
 interface JsonReport {
   readonly testResults: readonly {
     readonly name: string
+    /** Why a file could not be run at all. */
+    readonly message: string
     readonly assertionResults: readonly {
       readonly ancestorTitles: readonly string[]
       readonly title: string
@@ -52,13 +60,22 @@ async function runTests(tests: readonly string[], guardOff: string | undefined):
     const names = tests.map((test) => escaped(test.split(' > ').slice(1).join(' ')))
     const output = await vitest(
       [
-        ...['run', '--project', 'pg18', '--maxWorkers', '1', '--testTimeout', String(testMsMax)],
-        ...['--reporter', 'json', '--outputFile', report, '-t', `(^| )(${names.join('|')})$`, ...files],
+        'run',
+        '--project=pg18',
+        '--maxWorkers=1',
+        `--testTimeout=${testMsMax}`,
+        '--reporter=json',
+        `--outputFile=${report}`,
+        `--testNamePattern=(^| )(${names.join('|')})$`,
+        ...files,
       ],
       guardOff,
     )
     const text = await readFile(report, 'utf8').catch(() => undefined)
-    return { verdicts: text === undefined ? new Map() : verdictsOf(JSON.parse(text) as JsonReport), output }
+    if (text === undefined) return { told: new Map(), output }
+    const { testResults } = JSON.parse(text) as JsonReport
+    const messages = testResults.map(({ message }) => message)
+    return { told: toldBy(testResults), output: [output, ...messages].join('\n') }
   } finally {
     await rm(directory, { recursive: true, force: true })
   }
@@ -83,18 +100,20 @@ function vitest(args: readonly string[], guardOff: string | undefined): Promise<
   })
 }
 
-function verdictsOf(report: JsonReport): Map<string, Verdict> {
-  const verdicts = new Map<string, Verdict>()
-  for (const file of report.testResults) {
+function toldBy(files: JsonReport['testResults']): Map<string, Told> {
+  const told = new Map<string, Told>()
+  for (const file of files) {
     const path = file.name.slice(packageRoot.length + 1)
     for (const { ancestorTitles, title, status, failureMessages } of file.assertionResults) {
+      const messages = (failureMessages ?? []).join('\n')
+      const why = (messages.split('\n', 1)[0] as string).slice(0, 100)
       const name = [path, ...ancestorTitles, title].join(' > ')
-      if (status === 'passed') verdicts.set(name, 'green')
-      else if (status !== 'failed') verdicts.set(name, 'not run')
-      else verdicts.set(name, wrongSql.test((failureMessages ?? []).join('\n')) ? 'broken' : 'red')
+      if (status === 'passed') told.set(name, { verdict: 'green', why })
+      else if (status !== 'failed') told.set(name, { verdict: 'not run', why })
+      else told.set(name, { verdict: wrongSql.test(messages) ? 'broken' : 'red', why })
     }
   }
-  return verdicts
+  return told
 }
 
 function escaped(text: string): string {
@@ -102,32 +121,40 @@ function escaped(text: string): string {
 }
 
 /** Whether every test of the guard went red without it. */
-async function check(guard: Guard): Promise<boolean> {
+async function check({ id, tests }: Guard): Promise<boolean> {
   const startedAt = Date.now()
-  const { verdicts, output } = await runTests(guard.tests, guard.id)
-  const spared = guard.tests.filter((test) => verdicts.get(test) !== 'red')
+  const { told, output } = await runTests(tests, id)
+  const spared = tests.filter((test) => told.get(test)?.verdict !== 'red')
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
   if (spared.length === 0) {
-    console.log(
-      `red          ${guard.id} (${guard.tests.length === 1 ? '1 test' : `${guard.tests.length} tests`}, ${seconds} s)`,
-    )
+    console.log(`red          ${id} (${seconds} s): ${told.get(tests[0] as string)?.why}`)
     return true
   }
-  console.log(`STILL GREEN  ${guard.id}`)
-  for (const test of spared) console.log(`             ${verdicts.get(test) ?? 'not found'}: ${test}`)
-  if (verdicts.size === 0) console.log(output.trim().slice(-2_000))
+  console.log(`STILL GREEN  ${id}`)
+  complain(spared, told, output)
   return false
+}
+
+function complain(tests: readonly string[], told: ReadonlyMap<string, Told>, output: string): void {
+  for (const test of tests) {
+    const { verdict, why } = told.get(test) ?? { verdict: 'not found', why: '' }
+    console.log(`             ${verdict}: ${test} ${why}`)
+  }
+  if (told.size === 0) console.log(output.trim().slice(-2_000))
 }
 
 /** Nothing follows from a test that is red anyway. */
 async function requireGreen(guards: readonly Guard[]): Promise<boolean> {
   const tests = [...new Set(guards.flatMap((guard) => guard.tests))]
-  const { verdicts, output } = await runTests(tests, undefined)
-  const failed = tests.filter((test) => verdicts.get(test) !== 'green')
-  if (failed.length === 0) console.log(`green with every guard in place: ${tests.length} tests`)
-  for (const test of failed) console.log(`${verdicts.get(test) ?? 'not found'} with every guard in place: ${test}`)
-  if (verdicts.size === 0) console.log(output.trim().slice(-2_000))
-  return failed.length === 0
+  const { told, output } = await runTests(tests, undefined)
+  const failed = tests.filter((test) => told.get(test)?.verdict !== 'green')
+  if (failed.length === 0) {
+    console.log(`green with every guard in place: ${tests.length} tests`)
+    return true
+  }
+  console.log('NOT GREEN with every guard in place:')
+  complain(failed, told, output)
+  return false
 }
 
 async function main(ids: readonly string[]): Promise<boolean> {

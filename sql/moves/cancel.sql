@@ -5,6 +5,7 @@
 -- Answers: `cancelled`; `requested` (it is running); `finished` with the outcome it already has; `missing`.
 -- A job may hop between two places while cancel waits for its row: so it looks again, each time with a fresh snapshot,
 -- until it has ended the job, flagged it, or seen it finished. (Above READ COMMITTED such a hop is a 40001.)
+-- Raises FP002 if it has looked a thousand times: then the job is in no place, and `fencepost audit` shows it.
 -- Locks: one place row after the other: jobs that do not run in order of id, then those that do in order of lease_id, as
 --   settles lock them.
 create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null)
@@ -33,7 +34,12 @@ begin
       return next;
       continue;
     end if;
-    loop -- guard: cancel.loop
+    for v_round in 0 .. 1000 loop -- guard: cancel.loop
+      if v_round = 1000 then -- guard: cancel.bounded
+        raise exception using errcode = 'FP002', message = format('job %s is in no place', v_job.id),
+          hint = 'Run `fencepost audit`.';
+      end if;
+
       delete from fencepost.ready r
       where r.queue = v_job.queue and r.priority = v_job.priority and r.seq = v_job.seq
       returning r.tries, r.releases, r.failures, r.losses into v_row;

@@ -65,9 +65,6 @@ begin
       (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason, error)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'failed', e.worker, e.reason, e.error
     from judged e
-    on conflict (job_id, lease_id, nonce) do update -- guard: fail.log_anyway
-      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
-          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason, error = excluded.error
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, e.tries, e.releases, e.priority, e.failures_now, e.losses, e.failures_max,

@@ -50,9 +50,6 @@ begin
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'succeeded', e.worker
     from ended e
     where e.tries > 1 -- guard: finish.log
-    on conflict (job_id, lease_id, nonce) do update -- guard: finish.log_anyway
-      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
-          ending = excluded.ending, worker = excluded.worker
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1)
   into v_jobs, v_leases, v_nonces, v_retried

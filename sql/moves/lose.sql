@@ -57,9 +57,6 @@ begin
            case when e.started then 'lost' else 'released' end, e.worker,
            case when e.started then 'lease_ran_out' else 'lease_ran_out_before_start' end
     from judged e
-    on conflict (job_id, lease_id, nonce) do update -- guard: lose.log_anyway
-      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
-          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.worker),
          array_agg(coalesce(e.outcome::text, case when e.started then 'lost' else 'released' end)),

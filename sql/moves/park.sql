@@ -50,10 +50,7 @@ begin
   delete from fencepost.leased l where l.lease_id = v_lease.lease_id;
   insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
   values (p_job_id, p_lease_id, p_nonce, v_now, v_lease.claimed_at, v_lease.started_at, 'parked', v_lease.worker,
-          p_name)
-  on conflict (job_id, lease_id, nonce) do update -- guard: park.log_anyway
-    set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
-        ending = excluded.ending, worker = excluded.worker, reason = excluded.reason;
+          p_name);
   if v_lease.cancel_requested_at is not null then -- guard: park.cancel
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)

@@ -3,8 +3,9 @@
 -- Keeps what a worker said about a lease that it no longer holds: on the attempt's row if the lease's real ending is
 -- logged there, otherwise as a row of its own, so that a stale result is never dropped silently. The first thing said
 -- stays. Nothing is written for a job that does not exist.
--- Above READ COMMITTED a snapshot may be older than the lease, which then looks gone and is not: the move that ends the
--- lease later takes this row over (log_anyway in each), for one late word must not hold up a whole batch for ever.
+-- Above READ COMMITTED nothing is written of a lease of which nothing is known: the snapshot may be older than the lease,
+-- which then looks gone and is not, and the move that ends it will write this very row. (One late word that stood in its
+-- way would stop the loss of all other leases, too.)
 --
 -- Locks: the attempt row.
 create or replace function fencepost.record_late(
@@ -21,6 +22,10 @@ begin
   from fencepost.job j -- guard: record_late.job
   left join fencepost.finished f on f.job_id = j.id and f.lease_id = p_lease_id and f.nonce = p_nonce
   where j.id = p_job_id
+    and (f.job_id is not null
+      or exists (select 1 from fencepost.attempt t
+                 where t.job_id = p_job_id and t.lease_id = p_lease_id and t.nonce = p_nonce)
+      or current_setting('transaction_isolation') = 'read committed') -- guard: record_late.old_snapshot
   on conflict (job_id, lease_id, nonce) do update
     set late_at = excluded.late_at, late_ending = excluded.late_ending, late = excluded.late
     where a.late_ending is null; -- guard: record_late.first

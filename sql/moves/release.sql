@@ -43,9 +43,6 @@ begin
     insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'released', e.worker, p_reason
     from ended e
-    on conflict (job_id, lease_id, nonce) do update -- guard: release.log_anyway
-      set ended_at = excluded.ended_at, claimed_at = excluded.claimed_at, started_at = excluded.started_at,
-          ending = excluded.ending, worker = excluded.worker, reason = excluded.reason
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, -- guard: release.seq

@@ -50,7 +50,7 @@ begin
                 when f.outcome = 'succeeded' then 'succeeded'
                 when j.id is not null then 'unfinished'
                 else 'missing' end,
-           f.outcome
+           case when f.outcome = 'succeeded' then f.outcome end -- no other: it came after the first statement
     from (select distinct x.id from unnest(p_job_ids) as x(id)) a
     left join unnest(v_ready) r on r.job_id = a.id
     left join fencepost.finished f on f.job_id = a.id

@@ -23,26 +23,38 @@ begin
     return;
   end if;
 
-  insert into fencepost.signal as s (job_id, name, sent_at, payload)
-  values (p_job_id, p_name, fencepost.clock(), p_payload)
-  on conflict (job_id, name) do update set sent_at = excluded.sent_at, payload = excluded.payload
-    where s.sent_at is null; -- guard: wake.once
-  if not found then
-    return query select 'existing';
-    return;
-  end if;
+  begin
+    insert into fencepost.signal as s (job_id, name, sent_at, payload)
+    values (p_job_id, p_name, fencepost.clock(), p_payload)
+    on conflict (job_id, name) do update set sent_at = excluded.sent_at, payload = excluded.payload
+      where s.sent_at is null; -- guard: wake.once
+    if not found then
+      return query select 'existing';
+      return;
+    end if;
 
-  -- A new statement: a park that held the mailbox row until now has committed after the first one's snapshot.
-  with woken as (
-    delete from fencepost.parked p -- guard: wake.new_statement
-    where p.job_id = p_job_id
-      and p.wait_name = p_name -- guard: wake.name
-    returning p.*
-  )
-  select array_agg(row(w.job_id, w.seq, w.tries, w.releases, w.priority, w.failures, w.losses, w.failures_max,
-                       w.losses_max, w.queue, w.task)::fencepost.ready)
-  into v_ready
-  from woken w;
+    -- A new statement: a park that held the mailbox row until now has committed after the first one's snapshot.
+    with woken as (
+      delete from fencepost.parked p -- guard: wake.new_statement
+      where p.job_id = p_job_id
+        and p.wait_name = p_name -- guard: wake.name
+      returning p.*
+    )
+    select array_agg(row(w.job_id, w.seq, w.tries, w.releases, w.priority, w.failures, w.losses, w.failures_max,
+                         w.losses_max, w.queue, w.task)::fencepost.ready)
+    into v_ready
+    from woken w;
+
+    -- A cancel may have ended the job while this waited for its row: then the signal is taken back.
+    if v_ready is null
+       and exists (select 1 from fencepost.finished f where f.job_id = p_job_id) -- guard: wake.ended_meanwhile
+    then
+      raise sqlstate 'FP003';
+    end if;
+  exception when sqlstate 'FP003' then
+    return query select 'finished';
+    return;
+  end;
   if v_ready is null then
     return query select 'kept';
     return;

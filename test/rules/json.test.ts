@@ -63,9 +63,13 @@ describe('what can be stored', () => {
     expect(() => text('\u0001', 7)).toThrow(refusal('FP_INPUT_TOO_LARGE', 'the input has 8 bytes, the limit is 7'))
   })
 
+  const storable = fc
+    .jsonValue({ noUnicodeString: false })
+    .filter((value) => !/\\u(0000|d[89a-f])/.test(JSON.stringify(value)))
+
   it('is the text of JSON.stringify, at exactly its number of bytes and not at one less', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      fc.property(storable, (value) => {
         const expected = JSON.stringify(value)
         const bytes = Buffer.byteLength(expected)
         expect(text(value, bytes)).toBe(expected)

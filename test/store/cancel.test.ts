@@ -272,3 +272,16 @@ it('holds no higher id while it waits for a lower one, so that two cannot deadlo
 
   expect(byJob(await waiting)).toEqual({ [low]: 'cancelled', [high]: 'finished' })
 })
+
+it('says so when a job is in no place at all', async () => {
+  const bundle = await setup()
+  const id = await bundle.add()
+  const person = await Session.open(bundle)
+  await bundle.sql('delete from fencepost.ready')
+  await person.query('set statement_timeout = 5000')
+
+  await expect(cancel(person, [id], null)).rejects.toMatchObject({
+    code: 'FP_DATABASE_ERROR',
+    message: expect.stringContaining('is in no place') as string,
+  })
+})

@@ -15,8 +15,17 @@ it('leases a job with all that its handler needs, for its own lease length', asy
   const [lease] = await claim(db, one)
 
   expect(lease).toMatchObject({
-    ...{ jobId: id, task: 'test', queue: 'default', priority: 3, payload: { n: 1 } },
-    ...{ tries: 1, failures: 0, losses: 0, releases: 0, failuresMax: 4, leaseMs: 5_000 },
+    jobId: id,
+    task: 'test',
+    queue: 'default',
+    priority: 3,
+    payload: { n: 1 },
+    tries: 1,
+    failures: 0,
+    losses: 0,
+    releases: 0,
+    failuresMax: 4,
+    leaseMs: 5_000,
   })
   expect(Number(lease?.expiresAt) - Number(lease?.claimedAt)).toBe(5_000)
   expect(await placesOf(id)).toEqual(['leased'])

@@ -248,10 +248,8 @@ it('refuses a different job under an id that was in flight', async () => {
 it('holds no higher id while it waits for a lower one, so that two batches cannot deadlock', async () => {
   const bundle = await setup()
   const [first, second, third] = [await Session.open(bundle), await Session.open(bundle), await Session.open(bundle)]
-  const [low, high] = [aJob(), aJob()].sort((a, b) => (a.id < b.id ? -1 : 1)) as [
-    ReturnType<typeof aJob>,
-    ReturnType<typeof aJob>,
-  ]
+  const ids = [aJob().id, aJob().id].sort()
+  const [low, high] = [aJob({ id: ids[0] as string }), aJob({ id: ids[1] as string })]
   await first.begin()
   await enqueue(first, [low])
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
-import { enqueue } from '../../src/store/enqueue.js'
 import { claim, extend, loseExpired } from '../../src/store/lease.js'
 import { fail, finish, release } from '../../src/store/settle.js'
 import { leaseIsFree, ofAnotherJob, ofAnotherLease } from '../harness/answers.js'
@@ -328,15 +327,14 @@ it('waits for a cancel in flight and then wins over it', async () => {
 
 it('holds no higher lease while it waits for a lower one', async () => {
   const bundle = await setup()
-  await enqueue(bundle.db, [aJob(), aJob()])
+  await bundle.add()
+  await bundle.add()
   const leases = await claim(bundle.db, { queue: 'default', limit: 2, worker: 'w1' })
-  const [low, high] = leases.map((lease) => ({ ...lease, resultText: '1' })) as [never, never] &
-    { leaseId: number; jobId: string; nonce: number; resultText: string }[]
   const [holder, worker] = [await Session.open(bundle), await Session.open(bundle)]
   await holder.begin()
   await holder.query(leaseIsFree, [leases[0]?.leaseId])
 
-  const waiting = finish(worker, [high, low])
+  const waiting = finish(worker, leases.map((lease) => ({ ...lease, resultText: '1' })).reverse())
   await untilBlocked(bundle.sql, worker.pid, waiting)
   expect(await bundle.sql(leaseIsFree, [leases[1]?.leaseId])).toEqual([{ free: true }])
   await holder.rollback()
@@ -394,8 +392,23 @@ it('ends a lease of which a transaction with an older snapshot has said somethin
     { answer: 'finished', duplicate: false },
   ])
   expect(await bundle.see(id)).toMatchObject({ outcome: 'succeeded', tries: 2 })
-  expect(await bundle.sql('select ending, late from fencepost.attempt order by lease_id')).toEqual([
-    { ending: 'released', late: null },
-    { ending: 'succeeded', late: 'early' },
+  expect(await bundle.sql('select ending, late_ending from fencepost.attempt order by lease_id')).toEqual([
+    { ending: 'released', late_ending: null },
+    { ending: 'succeeded', late_ending: null },
   ])
+})
+
+it('in a transaction above READ COMMITTED, still keeps what it says of a lease that is known to have ended', async () => {
+  const bundle = await setup()
+  await bundle.add()
+  const lost = await bundle.take()
+  await bundle.advance(31_000)
+  await loseExpired(bundle.db)
+  const caller = await Session.open(bundle)
+  await caller.begin('repeatable read')
+
+  expect(await finish(caller, [{ ...lost, resultText: '"late"' }])).toMatchObject([{ answer: 'stale' }])
+  await caller.commit()
+
+  expect(await bundle.sql('select ending, late from fencepost.attempt')).toEqual([{ ending: 'lost', late: 'late' }])
 })

@@ -216,7 +216,7 @@ it('is not held up by what a transaction with an older snapshot has said of a le
 
   expect(byJob(await loseExpired(bundle.db))).toEqual({ [spokenOf]: 'lost', [other]: 'lost' })
   expect(await bundle.sql('select ending, late_ending from fencepost.attempt order by lease_id')).toEqual([
-    { ending: 'lost', late_ending: 'succeeded' },
+    { ending: 'lost', late_ending: null },
     { ending: 'lost', late_ending: null },
   ])
   expect((await audit(bundle.db)).findings).toEqual([])

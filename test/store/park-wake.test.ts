@@ -208,7 +208,7 @@ describe('park', () => {
     expect(await park(bundle.db, lease, 'go', null)).toMatchObject({ answer: 'parked' })
     expect(await bundle.placesOf(id)).toEqual(['parked'])
     expect(await bundle.sql('select ending, late_ending from fencepost.attempt')).toEqual([
-      { ending: 'parked', late_ending: 'succeeded' },
+      { ending: 'parked', late_ending: null },
     ])
   })
 
@@ -280,6 +280,40 @@ describe('wake', () => {
     expect(await wake(db, id, 'go', '1')).toBe('finished')
     expect(await wake(db, aJob().id, 'go', '1')).toBe('missing')
     expect(await sql('select 1 from fencepost.signal')).toEqual([])
+  })
+
+  it('takes the signal back when the job was cancelled while it waited', async () => {
+    const bundle = await setup()
+    const id = await bundle.add()
+    await park(bundle.db, await bundle.take(), 'go', null)
+    const [person, sender] = [await Session.open(bundle), await Session.open(bundle)]
+    await person.begin()
+    await cancel(person, [id], null)
+
+    const answer = wake(sender, id, 'go', '1')
+    await untilBlocked(bundle.sql, sender.pid, answer)
+    await person.commit()
+
+    expect(await answer).toBe('finished')
+    expect(await bundle.sql('select sent_at, payload from fencepost.signal')).toEqual([
+      { sent_at: null, payload: null },
+    ])
+  })
+
+  it('wakes the job when a cancel that it waited for is rolled back', async () => {
+    const bundle = await setup()
+    const id = await bundle.add()
+    await park(bundle.db, await bundle.take(), 'go', null)
+    const [person, sender] = [await Session.open(bundle), await Session.open(bundle)]
+    await person.begin()
+    await cancel(person, [id], null)
+
+    const answer = wake(sender, id, 'go', '1')
+    await untilBlocked(bundle.sql, sender.pid, answer)
+    await person.rollback()
+
+    expect(await answer).toBe('woken')
+    expect(await bundle.placesOf(id)).toEqual(['ready'])
   })
 
   it('sent twice at once, stands once', async () => {

@@ -133,14 +133,14 @@ it('holds no higher lease while it waits for a lower one', async () => {
   const bundle = await setup()
   await bundle.add()
   await bundle.add()
-  const [low, high] = await claim(bundle.db, { queue: 'default', limit: 2, worker: 'w1' })
+  const leases = await claim(bundle.db, { queue: 'default', limit: 2, worker: 'w1' })
   const [holder, worker] = [await Session.open(bundle), await Session.open(bundle)]
   await holder.begin()
-  await holder.query(leaseIsFree, [low?.leaseId])
+  await holder.query(leaseIsFree, [leases[0]?.leaseId])
 
-  const waiting = start(worker, [high, low] as NonNullable<typeof low>[])
+  const waiting = start(worker, leases.toReversed())
   await untilBlocked(bundle.sql, worker.pid, waiting)
-  expect(await bundle.sql(leaseIsFree, [high?.leaseId])).toEqual([{ free: true }])
+  expect(await bundle.sql(leaseIsFree, [leases[1]?.leaseId])).toEqual([{ free: true }])
   await holder.rollback()
 
   expect(await waiting).toMatchObject([{ answer: 'started' }, { answer: 'started' }])

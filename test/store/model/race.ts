@@ -21,7 +21,15 @@ export interface Round {
 export async function race(world: World, server: Server, round: Round): Promise<(readonly Row[])[]> {
   const calls = round.moves.map((move, i): Call => {
     const session = server.sessions[i] as Session
-    return { session, move, answer: [], issuedAt: 0, doneAt: Number.POSITIVE_INFINITY, undone: false }
+    return {
+      session,
+      move,
+      answer: [],
+      issuedAt: 0,
+      doneAt: Number.POSITIVE_INFINITY,
+      undone: false,
+      waitedFor: undefined,
+    }
   })
   await carryOut(server, round, calls)
   const rows = await readRows(server.onlooker)
@@ -65,7 +73,10 @@ async function carryOut(server: Server, round: Round, calls: readonly Call[]): P
   await first.session.begin(isolationOf(first.move))
   if (round.late) await issue(others.shift() as Call)
   await issue(first, true)
-  for (const call of others) await push(call)
+  for (const call of others) {
+    await push(call)
+    if (call.doneAt === Number.POSITIVE_INFINITY) call.waitedFor = first
+  }
   const refused = await first.session.end(round.how)
   first.answer = refused ?? first.answer
   first.undone ||= refused !== undefined || round.how === 'rollback'

@@ -13,11 +13,16 @@ export interface Call {
   doneAt: number
   /** Rolled back, by us or by the server: it may have been in the way, but it changed nothing. */
   undone: boolean
+  /** The call whose transaction was open while this one waited for a lock. */
+  waitedFor: Call | undefined
 }
 
 /** The model after a serial order in which the moves could have happened; an error if there is none. */
 export function explained(world: World, calls: readonly Call[], rows: Rows): Model {
   for (const call of calls) {
+    if (call.waitedFor && !mayWait(call, call.waitedFor)) {
+      throw new Error(`${call.move.kind} waited for a lock that it should have passed over:\n  ${told(world, calls)}`)
+    }
     const error = call.answer[0]?.['error']
     if (error === '40P01' || (error === '40001' && !mayFailToSerialize(call, calls))) {
       throw new Error(`${error} was not to be expected here:\n  ${told(world, calls)}`)
@@ -95,6 +100,13 @@ function told(world: World, calls: readonly Call[]): string {
       return `${i + 1}. ${world.describe(move)}\n     ${when} → ${brief(answer)}`
     })
     .join('\n  ')
+}
+
+/** What skips locked rows waits for nothing; only the repeat of a claim waits for the first try. */
+function mayWait({ move }: Call, { move: holder }: Call): boolean {
+  if (!lockers[move.kind]) return true
+  if (move.kind !== 'claim' || holder.kind !== 'claim') return false
+  return move.request.worker === holder.request.worker && move.request.turn === holder.request.turn
 }
 
 /** Only an enqueue above READ COMMITTED, against another one for the same id, or if both are serializable. */

@@ -1,25 +1,20 @@
 import type { Move, Row } from './move.js'
 
-/** How far a run came, and how often each move gave each answer: what was never answered was not tested. */
+/** How far a run came, and which answers it came across: what was never answered was not tested. */
 export class Tally {
   steps = 0
   rounds = 0
-  readonly #answers = new Map<string, number>()
+  readonly #answers = new Set<string>()
 
   count(move: Move, answer: readonly Row[]): void {
     this.steps++
     for (const word of new Set(answer.length > 0 ? answer.map(wordOf) : ['nothing'])) {
-      const key = `${move.kind}: ${word}`
-      this.#answers.set(key, (this.#answers.get(key) ?? 0) + 1)
+      this.#answers.add(`${move.kind}: ${word}`)
     }
   }
 
   get answers(): string[] {
-    return [...this.#answers.keys()].toSorted()
-  }
-
-  toString(): string {
-    return this.answers.map((answer) => `${answer} ${this.#answers.get(answer)}`).join('; ')
+    return [...this.#answers].toSorted()
   }
 }
 
