@@ -16,6 +16,8 @@ export interface FencepostEvents {
   /** A handler failed; `outcome` is null if the job will be tried again. */
   failed: { jobId: string; task: string; attempt: number; error: unknown; outcome: Outcome | null }
   /** A worker gave a job back, at no charge. */
+  /** The handler waits for a signal or a time; no worker is held. */
+  parked: { jobId: string; task: string }
   released: { jobId: string; task: string; reason: string }
   /** A lease ran out; its job goes on elsewhere unless it has an outcome. */
   lost: { jobId: string; leaseId: number; worker: string; started: boolean; outcome: Outcome | null }
@@ -42,6 +44,7 @@ const known: Readonly<Record<EventName, true>> = {
   claimed: true,
   finished: true,
   failed: true,
+  parked: true,
   released: true,
   lost: true,
   cancelled: true,
