@@ -9,4 +9,4 @@ it('FM_001: SIGKILL at every fault point, after COMMIT and before its reply incl
   // Each of the six steps of a process: before it, and at each of its commits.
   expect(points).toBe(15)
   expect(broken).toEqual([])
-})
+}, 180_000)

@@ -65,6 +65,7 @@ export class FaultProxy {
       [server, client],
     ] as const) {
       this.#sockets.add(one)
+      one.setNoDelay() // messages are passed on one by one: each would wait for the acknowledgement of the one before
       one.on('error', () => {})
       one.on('close', () => {
         this.#sockets.delete(one)

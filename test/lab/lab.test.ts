@@ -110,13 +110,16 @@ describe('the proxy', () => {
     const { connection } = client as unknown as { connection: EventEmitter }
     let completed = 0
     connection.on('commandComplete', () => completed++)
+    const ended = new Promise((resolve) => client.once('end', () => resolve(undefined)))
     const reached = proxy.loseReplyOfCommit(2, 'hold')
 
     await client.query(put, [1])
-    client.query(put, [2]).catch(() => {}) // has no answer until the test ends the connection
+    client.query(put, [2]).catch(() => {}) // has no answer until the connection ends
 
     await reached
     expect(await stored()).toEqual([1, 2])
+    await proxy.stop()
+    await ended // what was sent has come by now
     expect(completed).toBe(1)
   })
 
