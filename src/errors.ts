@@ -125,6 +125,10 @@ const catalogue = {
     title: 'COMMIT was answered with ROLLBACK',
     hint: 'An error inside the transaction was caught and ignored; PostgreSQL then rolls everything back. Nothing was stored. Let errors leave the transaction.',
   },
+  FP_TRANSACTION_ENDED: {
+    title: 'The transaction was ended from inside',
+    hint: 'Send no COMMIT or ROLLBACK in the work of a transaction: return to commit, throw to roll back.',
+  },
   FP_COMMIT_UNKNOWN: {
     title: 'The connection was lost during COMMIT and the outcome could not be learnt',
     hint: 'Repeat the whole transaction with the same job ids: enqueues that did commit are recognised and not repeated.',

@@ -272,3 +272,15 @@ it('holds no higher id while it waits for a lower one, so that two cannot deadlo
 
   expect(byJob(await waiting)).toEqual({ [low]: 'cancelled', [high]: 'finished' })
 })
+
+it('keeps the reason of the first request for the end of a job that runs', async () => {
+  const { db, add, take, see } = await setup()
+  const id = await add()
+  const lease = await take()
+  await cancel(db, [id], 'the order was withdrawn')
+  await cancel(db, [id], 'another reason')
+
+  await release(db, [lease], 'cancelled')
+
+  expect(await see(id)).toMatchObject({ outcome: 'cancelled', reason: 'the order was withdrawn' })
+})
