@@ -23,7 +23,7 @@ export interface DatabaseOptions {
 /** int8 (20) as a number: sequences and nonces stay below 2^53. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+    oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 const transactionIdleMs = 60_000
