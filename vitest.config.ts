@@ -11,7 +11,14 @@ export default defineConfig({
     projects: [
       { test: { name: 'rules', include: ['test/{rules,docs,package}/**/*.test.ts'], ...timeouts } },
       { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },
-      { test: { name: 'pg18', include: [...onDatabase, 'test/cli/**/*.test.ts'], globalSetup: 'test/harness/pg18.global.ts', ...timeouts } },
+      {
+        test: {
+          name: 'pg18',
+          include: [...onDatabase, 'test/cli/**/*.test.ts'],
+          globalSetup: 'test/harness/pg18.global.ts',
+          ...timeouts,
+        },
+      },
       systemPrograms()
         ? { test: { name: 'pg15', include: onDatabase, globalSetup: 'test/harness/pg15.global.ts', ...timeouts } }
         : { test: { name: 'pg15', include: ['test/harness/system-postgres.skipped.test.ts'] } },

@@ -69,6 +69,22 @@ const catalogue = {
     title: 'This attempt no longer owns its job',
     hint: 'Nothing of this attempt was committed. The job was handed to another attempt or has ended; see `fencepost jobs show <id>`.',
   },
+  FP_JOB_COMMITTED: {
+    title: 'This attempt has already committed its job',
+    hint: 'Call job.commit or job.finishIn once, as the last thing a handler does. The second transaction was rolled back.',
+  },
+  FP_JOB_PARKED: {
+    title: 'The job was parked',
+    hint: 'Not a failure: this error ends the handler, which starts again when the wait is over. Do not catch it.',
+  },
+  FP_SIGNAL_TIMEOUT: {
+    title: 'The signal did not come in time',
+    hint: 'Catch this error to go on without the signal, or wait longer.',
+  },
+  FP_TRANSACTION_NOT_COMMITTED: {
+    title: 'The transaction given to job.finishIn did not commit',
+    hint: 'Commit it before the handler returns; then the job is finished with it.',
+  },
   FP_DATABASE_UNREACHABLE: {
     title: 'The database cannot be reached',
     hint: 'Check that the server runs and that DATABASE_URL names the right host, port, user and database.',
@@ -108,6 +124,10 @@ const catalogue = {
   FP_TRANSACTION_ROLLED_BACK: {
     title: 'COMMIT was answered with ROLLBACK',
     hint: 'An error inside the transaction was caught and ignored; PostgreSQL then rolls everything back. Nothing was stored. Let errors leave the transaction.',
+  },
+  FP_TRANSACTION_ENDED: {
+    title: 'The transaction was ended from inside',
+    hint: 'Send no COMMIT or ROLLBACK in the work of a transaction: return to commit, throw to roll back.',
   },
   FP_COMMIT_UNKNOWN: {
     title: 'The connection was lost during COMMIT and the outcome could not be learnt',

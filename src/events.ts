@@ -15,6 +15,8 @@ export interface FencepostEvents {
   finished: { jobId: string; task: string; attempt: number }
   /** A handler failed; `outcome` is null if the job will be tried again. */
   failed: { jobId: string; task: string; attempt: number; error: unknown; outcome: Outcome | null }
+  /** The handler waits for a signal or a time; no worker is held. */
+  parked: { jobId: string; task: string }
   /** A worker gave a job back, at no charge. */
   released: { jobId: string; task: string; reason: string }
   /** A lease ran out; its job goes on elsewhere unless it has an outcome. */
@@ -42,6 +44,7 @@ const known: Readonly<Record<EventName, true>> = {
   claimed: true,
   finished: true,
   failed: true,
+  parked: true,
   released: true,
   lost: true,
   cancelled: true,

@@ -68,7 +68,8 @@ create table fencepost.leased (
   losses_max          smallint    not null,
   queue               text        not null,
   task                text        not null,
-  worker              text        not null
+  worker              text        not null,
+  cancel_reason       text
 ) with (fillfactor = 70);
 
 create table fencepost.delayed (

@@ -61,7 +61,8 @@ begin
       end if;
 
       update fencepost.leased l
-      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock()) -- guard: cancel.first_request
+      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock()), -- guard: cancel.first_request
+          cancel_reason = coalesce(l.cancel_reason, p_reason)
       where l.job_id = v_job.id;
       if found then
         answer := 'requested';

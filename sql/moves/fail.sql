@@ -40,7 +40,7 @@ begin
            case when e.cancel_requested_at is not null then 'cancelled' -- guard: fail.cancel
                 when e.final or e.failures + 1 > e.failures_max then 'failed' -- guard: fail.budget
            end::fencepost.outcome as outcome,
-           case when e.cancel_requested_at is not null then 'cancel_requested'
+           case when e.cancel_requested_at is not null then coalesce(e.cancel_reason, 'cancel_requested')
                 when e.final then 'not_retryable'
                 when e.failures + 1 > e.failures_max then 'failures_exhausted'
            end as reason

@@ -39,7 +39,7 @@ begin
            case when e.cancel_requested_at is not null then 'cancelled' -- guard: lose.cancel
                 when e.started and e.losses + 1 > e.losses_max then 'failed' -- guard: lose.budget
            end::fencepost.outcome as outcome,
-           case when e.cancel_requested_at is not null then 'cancel_requested'
+           case when e.cancel_requested_at is not null then coalesce(e.cancel_reason, 'cancel_requested')
                 when e.started and e.losses + 1 > e.losses_max then 'losses_exhausted'
            end as reason
     from ended e

@@ -55,7 +55,8 @@ begin
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
     values (p_job_id, p_lease_id, p_nonce, v_now, v_lease.started_at, 'cancelled', v_lease.tries, v_lease.releases,
-            v_lease.failures, v_lease.losses, v_lease.worker, 'cancel_requested');
+            v_lease.failures, v_lease.losses, v_lease.worker,
+            coalesce(v_lease.cancel_reason, 'cancel_requested'));
     return query select 'cancelled', null::jsonb, null::timestamptz;
     return;
   end if;

@@ -36,7 +36,7 @@ begin
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
     select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, e.outcome, e.tries, e.releases_now, e.failures,
-           e.losses, e.worker, 'cancel_requested'
+           e.losses, e.worker, coalesce(e.cancel_reason, 'cancel_requested')
     from ended e
     where e.outcome is not null
   ), log as (

@@ -53,7 +53,7 @@ async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
     return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
   })
   const verdict = verdictOf(bundle, naive, guarded, recoveries)
-  if (options.json) console.log(JSON.stringify({ ...verdict, naive, guarded, recoveries }))
+  if (options.json) console.log(JSON.stringify({ ...verdict, plays: { naive, guarded }, recoveries }))
   else {
     console.log(
       `  crashes: killed at ${recoveries.points} points, ${recoveries.broken.length === 0 ? 'recovered from all' : 'not recovered:'}`,

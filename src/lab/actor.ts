@@ -6,7 +6,7 @@ import { claim, loseExpired, start } from '../store/lease.js'
 import { fail, finish } from '../store/settle.js'
 import { advanceLabClock } from './lab-clock.js'
 
-export const labQueue = 'lab'
+const labQueue = 'lab'
 export const labLeaseMs = 30_000
 
 export interface ActorOptions {

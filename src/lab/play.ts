@@ -11,7 +11,7 @@ export interface FaultPoint {
   readonly commit: number
 }
 
-export interface PlayedStep {
+interface PlayedStep {
   readonly by: string
   readonly does: string
   readonly note: string

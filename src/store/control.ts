@@ -38,7 +38,11 @@ export async function retryEnded(
   jobIds: readonly string[],
   tx?: Queryable,
 ): Promise<Controlled<RetryAnswer>[]> {
-  const rows = await db.move<ControlledRow<RetryAnswer>>('select * from fencepost.retry($1::uuid[])', () => [jobIds], tx)
+  const rows = await db.move<ControlledRow<RetryAnswer>>(
+    'select * from fencepost.retry($1::uuid[])',
+    () => [jobIds],
+    tx,
+  )
   return rows.map(controlled)
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
@@ -22,10 +23,12 @@ export interface DatabaseOptions {
 /** int8 (20) as a number: sequences and nonces stay below 2^53. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === 20 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+    oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
 const transactionIdleMs = 60_000
+/** A setting that lives as long as the transaction: it tells whether that is still the one we began. */
+const transactionMark = 'fencepost.transaction'
 const pauseMsMax = 2_000
 
 /** The connections of one process to one schema, and the rules for a commit whose reply was lost. */
@@ -133,9 +136,12 @@ export class Database {
     }
     client.on('error', onError)
     try {
-      await client.query(`begin; set local idle_in_transaction_session_timeout = ${transactionIdleMs}`)
+      const mark = randomUUID()
+      await client.query(
+        `begin; set local idle_in_transaction_session_timeout = ${transactionIdleMs}; set local ${transactionMark} = '${mark}'`,
+      )
       const result = await work(client)
-      await this.#commit(client)
+      await this.#commit(client, mark)
       return result
     } catch (error) {
       await client.query('rollback').catch((rollbackError: Error) => {
@@ -149,8 +155,10 @@ export class Database {
     }
   }
 
-  async #commit(client: pg.PoolClient): Promise<void> {
-    const xid = await writingTransaction(client)
+  async #commit(client: pg.PoolClient, begunWith: string): Promise<void> {
+    const { xid, mark } = await transactionNow(client)
+    // The work has said COMMIT or ROLLBACK itself: our COMMIT would be a mere warning, and look like success.
+    if (mark !== begunWith) throw new FencepostError('FP_TRANSACTION_ENDED')
     let command: string
     try {
       command = (await client.query('commit')).command
@@ -197,11 +205,19 @@ export class Database {
   }
 }
 
-/** The transaction's id if it has written anything. One that is aborted already must not get as far as a lost reply. */
-async function writingTransaction(client: pg.PoolClient): Promise<string | null> {
+interface TransactionNow {
+  /** Null if it has written nothing. */
+  readonly xid: string | null
+  readonly mark: string | null
+}
+
+/** A transaction that is aborted already must not get as far as a lost reply. */
+async function transactionNow(client: pg.PoolClient): Promise<TransactionNow> {
   try {
-    const { rows } = await client.query<{ xid: string | null }>('select pg_current_xact_id_if_assigned()::text as xid')
-    return rows[0]?.xid ?? null
+    const { rows } = await client.query<TransactionNow>(
+      `select pg_current_xact_id_if_assigned()::text as xid, current_setting('${transactionMark}', true) as mark`,
+    )
+    return rows[0] as TransactionNow
   } catch (error) {
     throw codeOf(error) === '25P02'
       ? new FencepostError('FP_TRANSACTION_ROLLED_BACK', undefined, { cause: error })

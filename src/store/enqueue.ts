@@ -16,7 +16,11 @@ export interface NewJob {
 export type EnqueueAnswer = 'enqueued' | 'existing'
 
 /** All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. */
-export async function enqueue(db: Database, jobs: readonly NewJob[], tx?: Queryable): Promise<Map<string, EnqueueAnswer>> {
+export async function enqueue(
+  db: Database,
+  jobs: readonly NewJob[],
+  tx?: Queryable,
+): Promise<Map<string, EnqueueAnswer>> {
   const rows = await db.move<{ job_id: string; answer: EnqueueAnswer }>(
     `select * from fencepost.enqueue_many($1::uuid[], $2::text[], $3::jsonb[], $4::text[], $5::smallint[], $6::bigint[],
        $7::smallint[], $8::smallint[], $9::integer[])`,

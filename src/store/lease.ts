@@ -123,10 +123,13 @@ export interface Lost {
 
 /** Takes back the leases that have run out. */
 export async function loseExpired(db: Database, limit = 1_000): Promise<Lost[]> {
-  const rows = await db.move<{ job_id: string; lease_id: number; worker: string; answer: Lost['answer']; outcome: Outcome | null }>(
-    'select * from fencepost.lose($1)',
-    () => [limit],
-  )
+  const rows = await db.move<{
+    job_id: string
+    lease_id: number
+    worker: string
+    answer: Lost['answer']
+    outcome: Outcome | null
+  }>('select * from fencepost.lose($1)', () => [limit])
   return rows.map((row) => ({
     jobId: row.job_id,
     leaseId: row.lease_id,

@@ -96,3 +96,12 @@ export async function park(db: Database, fence: Fence, name: string, waitMs: num
 function settled<Answer extends string>(row: SettledRow<Answer>): Settled<Answer> {
   return { jobId: row.job_id, leaseId: row.lease_id, answer: row.answer, outcome: row.outcome }
 }
+
+/** What became of a lease that was settled in a transaction whose end is not known here; waits for that end. */
+export async function leaseFate(db: Database, fence: Fence): Promise<'held' | 'finished' | 'gone'> {
+  const rows = await db.move<{ fate: 'held' | 'finished' | 'gone' }>(
+    'select fencepost.lease_fate($1, $2, $3) as fate',
+    () => [fence.jobId, fence.leaseId, fence.nonce],
+  )
+  return (rows[0] as (typeof rows)[0]).fate
+}

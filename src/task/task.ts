@@ -2,24 +2,10 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FencepostError } from '../errors.js'
 import { defaults, limits } from '../limits.js'
 import { type Duration, durationMs } from './duration.js'
+import type { JobContext } from './job-context.js'
 import { checkedInteger, checkedName, checkOptionNames } from './options.js'
 import { type RetryOptions, type RetryPolicy, retryPolicy } from './retry-policy.js'
 import type { Stored } from './stored.js'
-
-/** What a handler knows about the attempt it is. */
-export interface JobContext {
-  readonly id: string
-  readonly task: string
-  readonly queue: string
-  /** 1 on the first try; counts every lease the job ever had. */
-  readonly attempt: number
-  readonly failures: number
-  readonly losses: number
-  readonly releases: number
-  readonly createdAt: Date
-  /** Aborted when the task's timeout has passed, the lease is lost, the job is cancelled or the worker shuts down. */
-  readonly signal: AbortSignal
-}
 
 export interface TaskOptions<Input extends StandardSchemaV1, Output extends StandardSchemaV1 | undefined, Result> {
   /** Any Standard Schema validator (zod, valibot, arktype, …). Checked at enqueue and again when the job runs. */

@@ -1,15 +1,15 @@
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
-import { jsonText } from '../job/json.js'
 import { verdictOf } from '../job/verdict.js'
 import type { Database } from '../store/database.js'
 import { type Lease, start } from '../store/lease.js'
-import { fail, finish, release } from '../store/settle.js'
+import { fail, finish, leaseFate, release } from '../store/settle.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
+import { RunningJob } from './running-job.js'
 
 /** What a handler came to. */
-type Ended = { readonly resultText: string } | { readonly error: unknown }
+type Ended = { readonly resultText: string } | { readonly error: unknown } | { readonly inside: 'committed' | 'parked' }
 
 /** Why a handler is told to stop. */
 type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
@@ -18,7 +18,8 @@ type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
  * One job's life under one lease:
  *
  *     start ──▶ validate ──▶ handler ──▶ check the result ──▶ finish
- *       │stale                  │throws, times out ─────────▶ fail
+ *       │stale                  ├commits or parks itself ───▶ nothing more
+ *       │                       │throws, times out ─────────▶ fail
  *       ▼                       │lease lost ────────────────▶ nothing: the job is another attempt's
  *     nothing                   └shutdown, cancelled ───────▶ release
  */
@@ -88,43 +89,47 @@ export class Execution {
 
   async #handle(): Promise<Ended> {
     const { lease } = this
+    const job = new RunningJob(this.#db, this.#task, lease, this.#abort.signal, this.#payloadBytesMax)
     try {
       const input = await validated(this.#task.input, lease.payload, `the stored input of task ${lease.task}`)
-      const returned = await this.#task.run(input, {
-        id: lease.jobId,
-        task: lease.task,
-        queue: lease.queue,
-        attempt: lease.tries,
-        failures: lease.failures,
-        losses: lease.losses,
-        releases: lease.releases,
-        createdAt: lease.createdAt,
-        signal: this.#abort.signal,
-      })
-      const result = this.#task.output
-        ? await validated(this.#task.output, returned, `the result of task ${lease.task}`)
-        : returned
-      return { resultText: jsonText(result, 'the result', this.#payloadBytesMax) }
+      const returned = await this.#task.run(input, job)
+      if (job.ended) return await this.#endedInside(job.ended)
+      return { resultText: await job.resultText(returned) }
     } catch (error) {
-      return { error }
+      return job.ended ? this.#endedInside(job.ended, error) : { error }
     }
   }
 
+  /** The handler has committed or parked its job by itself; whatever it threw afterwards does not change that. */
+  async #endedInside(ended: NonNullable<RunningJob['ended']>, error?: unknown): Promise<Ended> {
+    if (ended !== 'in_a_transaction') return { inside: ended }
+    if ((await leaseFate(this.#db, this.lease)) === 'finished') return { inside: 'committed' }
+    return { error: error ?? new FencepostError('FP_TRANSACTION_NOT_COMMITTED', this.lease.jobId) }
+  }
+
   #settle(ended: Ended): Promise<void> {
-    this.#settling ??= 'resultText' in ended ? this.#finish(ended.resultText) : this.#fail(ended.error)
+    this.#settling ??= this.#record(ended, false)
     return this.#settling
   }
 
   /** What a handler says after it was left behind changes nothing, but it is kept: its effects may have happened. */
   async #hearLate(ended: Ended): Promise<void> {
     try {
-      await ('resultText' in ended ? this.#finish(ended.resultText, true) : this.#fail(ended.error, true))
+      await this.#record(ended, true)
     } catch (error) {
       this.#events.emit('error', { during: `hearing the late end of job ${this.lease.jobId}`, error })
     }
   }
 
-  async #finish(resultText: string, late = false): Promise<void> {
+  async #record(ended: Ended, late: boolean): Promise<void> {
+    const { jobId, task, tries } = this.lease
+    if ('resultText' in ended) await this.#finish(ended.resultText, late)
+    else if ('error' in ended) await this.#fail(ended.error, late)
+    else if (ended.inside === 'committed') this.#events.emit('finished', { jobId, task, attempt: tries })
+    else this.#events.emit('parked', { jobId, task })
+  }
+
+  async #finish(resultText: string, late: boolean): Promise<void> {
     const { jobId, leaseId, task, tries } = this.lease
     const [finished] = await finish(this.#db, [{ ...this.lease, resultText }])
     if (finished?.answer === 'stale') {
@@ -135,7 +140,7 @@ export class Execution {
     if (finished?.duplicate) this.#events.emit('duplicate_success', { jobId, leaseId })
   }
 
-  async #fail(error: unknown, late = false): Promise<void> {
+  async #fail(error: unknown, late: boolean): Promise<void> {
     const { jobId, leaseId, task, tries, failures, failuresMax } = this.lease
     // A retry by a person raises the budget; the backoff starts anew with it.
     const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#task.retry.limit)

@@ -117,6 +117,15 @@ describe('a transaction', () => {
     expect(await rowCounts(sql)).toMatchObject({ job: 0 })
   })
 
+  it.each(['commit', 'rollback'])('says so when the work itself said %s', async (word) => {
+    const { fp } = await setupClient()
+    const work = fp.transaction(async (tx) => {
+      await fp.enqueue(double, { n: 1 }, { tx })
+      await tx.query(word)
+    })
+    await expect(work).rejects.toThrow(expect.objectContaining({ code: 'FP_TRANSACTION_ENDED' }))
+  })
+
   it('says so when its connection is lost', async () => {
     const { fp, sql } = await setupClient()
     const work = fp.transaction(async (tx) => {

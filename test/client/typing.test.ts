@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { Fencepost } from '../../src/client/fencepost.js'
 import type { Json } from '../../src/job/json.js'
 import type { Stored } from '../../src/task/stored.js'
-import { type JobContext, type Task, task } from '../../src/task/task.js'
+import type { JobContext } from '../../src/task/job-context.js'
+import { type Task, task } from '../../src/task/task.js'
 
 // Nothing here runs: the compiler is the test. A misuse that compiles is an unused @ts-expect-error, which is an error.
 

@@ -285,3 +285,15 @@ it('says so when a job is in no place at all', async () => {
     message: expect.stringContaining('is in no place') as string,
   })
 })
+
+it('keeps the reason of the first request for the end of a job that runs', async () => {
+  const { db, add, take, see } = await setup()
+  const id = await add()
+  const lease = await take()
+  await cancel(db, [id], 'the order was withdrawn')
+  await cancel(db, [id], 'another reason')
+
+  await release(db, [lease], 'cancelled')
+
+  expect(await see(id)).toMatchObject({ outcome: 'cancelled', reason: 'the order was withdrawn' })
+})

@@ -3,6 +3,7 @@ import { cancel, promoteDue, retryEnded, wake } from '../../src/store/control.js
 import { enqueue } from '../../src/store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
 import { fail, finish, park, release } from '../../src/store/settle.js'
+import { beginStep, endStep } from '../../src/store/step.js'
 import { sqlFilesUnderTest } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
@@ -22,6 +23,10 @@ const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>
   'release commits durably where the session has synchronous_commit off': (s, lease) => release(s, [lease], 'x'),
   'lose commits durably where the session has synchronous_commit off': (s) => loseExpired(s),
   'park commits durably where the session has synchronous_commit off': (s, lease) => park(s, lease, 'go', null),
+  'begin_step commits durably where the session has synchronous_commit off': (s, lease) =>
+    beginStep(s, lease, 'pay', null, true),
+  'end_step commits durably where the session has synchronous_commit off': (s, lease) =>
+    endStep(s, lease, 'pay', { resultText: '1' }),
   'wake commits durably where the session has synchronous_commit off': (s, lease) => wake(s, lease.jobId, 'go', '1'),
   'promote commits durably where the session has synchronous_commit off': (s) => promoteDue(s),
   'cancel commits durably where the session has synchronous_commit off': (s, lease) => cancel(s, [lease.jobId], null),

@@ -51,7 +51,7 @@ type Place =
   | Finished
 
 /** `fence` is null for an ending without a lease, which gets there when it is undone by a retry. */
-export interface Attempt {
+interface Attempt {
   readonly fence: Fence | null
   readonly ending: Ending
   readonly endedAt: number

@@ -11,7 +11,7 @@ export function jobId(n: number): string {
   return `${n.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`
 }
 
-export function nameOf(id: string): string {
+function nameOf(id: string): string {
   return `j${Number.parseInt(id.slice(0, 8), 16)}`
 }
 

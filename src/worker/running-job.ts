@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { FencepostError } from '../errors.js'
+import { type Json, jsonText } from '../job/json.js'
+import type { Database } from '../store/database.js'
+import type { Lease } from '../store/lease.js'
+import { finish, park } from '../store/settle.js'
+import { beginStep, endStep } from '../store/step.js'
+import { type Duration, durationMs } from '../task/duration.js'
+import type { JobContext, Reconciled, StepContext, StepOptions, Transaction } from '../task/job-context.js'
+import { checkedName } from '../task/options.js'
+import type { Stored } from '../task/stored.js'
+import type { Task } from '../task/task.js'
+import { validated } from '../task/validate.js'
+
+/** How a handler ended its lease by itself. `in_a_transaction`: if the caller's transaction commits. */
+type EndedInside = 'committed' | 'in_a_transaction' | 'parked'
+
+/** The job as its handler sees it: what it knows, and the ways to commit, to remember and to wait. */
+export class RunningJob implements JobContext {
+  readonly id: string
+  readonly task: string
+  readonly queue: string
+  readonly attempt: number
+  readonly failures: number
+  readonly losses: number
+  readonly releases: number
+  readonly createdAt: Date
+  readonly signal: AbortSignal
+  ended: EndedInside | undefined
+  readonly #db: Database
+  readonly #lease: Lease
+  readonly #definition: Task
+  readonly #bytesMax: number
+
+  constructor(db: Database, definition: Task, lease: Lease, signal: AbortSignal, bytesMax: number) {
+    this.#db = db
+    this.#definition = definition
+    this.#lease = lease
+    this.#bytesMax = bytesMax
+    this.signal = signal
+    this.id = lease.jobId
+    this.task = lease.task
+    this.queue = lease.queue
+    this.attempt = lease.tries
+    this.failures = lease.failures
+    this.losses = lease.losses
+    this.releases = lease.releases
+    this.createdAt = lease.createdAt
+  }
+
+  async commit<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+    let resultText = 'null'
+    try {
+      const result = await this.#db.transaction(async (tx) => {
+        const returned = await work(tx)
+        resultText = await this.resultText(returned)
+        await this.#finish(resultText, tx)
+        return returned
+      })
+      this.ended = 'committed'
+      return result
+    } catch (error) {
+      // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same.
+      if (isLeaseLost(error)) await finish(this.#db, [{ ...this.#lease, resultText }])
+      throw error
+    }
+  }
+
+  async finishIn<Result>(tx: Transaction, result: Result): Promise<Result> {
+    await this.#finish(await this.resultText(result), tx)
+    this.ended = 'in_a_transaction'
+    return result
+  }
+
+  async step<Result>(
+    name: string,
+    work: (context: StepContext) => Promise<Result> | Result,
+    { onAmbiguous = 'repeat' }: StepOptions<Stored<Result>> = {},
+  ): Promise<Stored<Result>> {
+    checkedName(name, 'the step’s name')
+    const context = { key: stepKey(this.id, name), signal: this.signal }
+    const begun = await this.#begin(name, onAmbiguous === 'repeat')
+    if (begun.answer === 'done') return begun.result as Stored<Result>
+    if (begun.answer === 'ambiguous' && onAmbiguous !== 'repeat') {
+      if (begun.waitMs > 0) await this.sleep(`step:${name}`, begun.waitMs)
+      const known =
+        onAmbiguous === 'park'
+          ? ((await this.waitFor(`step:${name}`)) as Reconciled<Stored<Result>>)
+          : await onAmbiguous(context)
+      if (known.happened) return (await this.#remember(name, known.result)) as Stored<Result>
+      await this.#begin(name, true)
+    }
+    let result: Result
+    try {
+      result = await work(context)
+    } catch (error) {
+      await endStep(this.#db, this.#lease, name, { threw: true })
+      throw error
+    }
+    return this.#remember(name, result)
+  }
+
+  async sleep(name: string, duration: Duration): Promise<void> {
+    await this.#wait(`sleep:${checkedName(name, 'the sleep’s name')}`, durationMs(duration, 'sleep'))
+  }
+
+  async waitFor(signal: string, { timeout }: { timeout?: Duration } = {}): Promise<Json> {
+    const waitMs = timeout === undefined ? null : durationMs(timeout, 'timeout')
+    const { answer, payload } = await this.#wait(checkedName(signal, 'the signal’s name'), waitMs)
+    if (answer === 'elapsed') throw new FencepostError('FP_SIGNAL_TIMEOUT', signal)
+    return payload
+  }
+
+  /** A result as it is stored. */
+  async resultText(returned: unknown): Promise<string> {
+    const { output } = this.#definition
+    const result = output ? await validated(output, returned, `the result of task ${this.task}`) : returned
+    return jsonText(result, 'the result', this.#bytesMax)
+  }
+
+  async #finish(resultText: string, tx: Transaction): Promise<void> {
+    const [finished] = await finish(this.#db, [{ ...this.#lease, resultText }], tx)
+    if (finished?.answer === 'already') throw new FencepostError('FP_JOB_COMMITTED', this.id)
+    if (finished?.answer !== 'finished') throw new FencepostError('FP_LEASE_LOST', this.id)
+  }
+
+  async #begin(name: string, take: boolean) {
+    const begun = await beginStep(this.#db, this.#lease, name, this.#definition.timeoutMs ?? null, take)
+    if (begun.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
+    return begun
+  }
+
+  async #remember<Result>(name: string, result: Result): Promise<Stored<Result>> {
+    const resultText = jsonText(result, `the result of step ${name}`, this.#bytesMax)
+    const answer = await endStep(this.#db, this.#lease, name, { resultText })
+    if (answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
+    return JSON.parse(resultText) as Stored<Result>
+  }
+
+  /** Returns if there is nothing to wait for; otherwise the lease has ended, and the handler is ended by the error. */
+  async #wait(name: string, waitMs: number | null) {
+    const parked = await park(this.#db, this.#lease, name, waitMs)
+    if (parked.answer === 'signalled' || parked.answer === 'elapsed') return parked
+    if (parked.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
+    this.ended = 'parked'
+    throw new FencepostError('FP_JOB_PARKED', `${this.id} waits for ${name}`)
+  }
+}
+
+/** Derived, not stored: it must be the same on every attempt, in every process. */
+function stepKey(jobId: string, name: string): string {
+  return createHash('sha256').update(`${jobId}/${name}`).digest('hex').slice(0, 32)
+}
+
+function isLeaseLost(error: unknown): boolean {
+  return error instanceof FencepostError && error.code === 'FP_LEASE_LOST'
+}
