@@ -52,9 +52,10 @@ it('FM_026: the answer to COMMIT alone finds it, too', async () => {
   const { job, send, see } = await anApplication()
 
   const told = send(async (tx) => {
+    const asked = await tx.query(`select null as xid, current_setting('fencepost.transaction') as mark`)
     await swallowAnError(tx)
     const query = tx.query.bind(tx)
-    tx.query = (text, values) => (text.includes('xact_id') ? Promise.resolve({ rows: [] }) : query(text, values))
+    tx.query = (text, values) => (text.includes('xact_id') ? Promise.resolve(asked) : query(text, values))
   })
 
   await expect(told).rejects.toMatchObject(rolledBack)

@@ -31,6 +31,7 @@ type Leased = {
   expiresAt: number
   startedAt: number | null
   cancelAt: number | null
+  cancelReason: string | null
 }
 
 type Finished = {
@@ -108,7 +109,8 @@ export class Model {
           this.#settle(move.items, 'failed', (job, lease, item) => {
             job.failures++
             this.#log(job, lease, 'failed', this.#failureReason(job, lease, item.final), parse(item.errorText))
-            if (lease.cancelAt !== null) return this.#end(job, 'cancelled', 'cancel_requested', lease, item)
+            if (lease.cancelAt !== null)
+              return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease, item)
             const reason = this.#failureReason(job, lease, item.final)
             if (reason) return this.#end(job, 'failed', reason, lease, item)
             job.at = item.delayMs > 0 ? { in: 'delayed', dueAt: this.now + item.delayMs } : { in: 'ready' }
@@ -120,7 +122,8 @@ export class Model {
           this.#settle(move.fences, 'released', (job, lease) => {
             job.releases++
             this.#log(job, lease, 'released', move.reason)
-            if (lease.cancelAt !== null) return this.#end(job, 'cancelled', 'cancel_requested', lease)
+            if (lease.cancelAt !== null)
+              return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease)
             job.at = { in: 'ready' }
             return 'released'
           }),
@@ -193,6 +196,7 @@ export class Model {
         expiresAt: this.now + job.asked.leaseMs,
         startedAt: null,
         cancelAt: null,
+        cancelReason: null,
       }
       return leaseRow(job)
     })
@@ -230,7 +234,7 @@ export class Model {
   }
 
   #failureReason(job: Job, lease: Leased, final: boolean): string | null {
-    if (lease.cancelAt !== null) return 'cancel_requested'
+    if (lease.cancelAt !== null) return lease.cancelReason ?? 'cancel_requested'
     if (final) return 'not_retryable'
     return job.failures > job.failuresMax ? 'failures_exhausted' : null
   }
@@ -254,7 +258,7 @@ export class Model {
     if (started) job.losses++
     else job.releases++
     this.#log(job, lease, started ? 'lost' : 'released', started ? 'lease_ran_out' : 'lease_ran_out_before_start')
-    if (lease.cancelAt !== null) return this.#end(job, 'cancelled', 'cancel_requested', lease)
+    if (lease.cancelAt !== null) return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease)
     if (started && job.losses > job.lossesMax) return this.#end(job, 'failed', 'losses_exhausted', lease)
     job.at = { in: 'ready' }
     return started ? 'lost' : 'released'
@@ -272,7 +276,11 @@ export class Model {
     if (dueAt !== null && dueAt <= this.now) return { answer: 'elapsed', payload: null, dueAt }
     this.#log(job, lease, 'parked', name)
     if (lease.cancelAt !== null) {
-      return { answer: this.#end(job, 'cancelled', 'cancel_requested', lease), payload: null, dueAt: null }
+      return {
+        answer: this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease),
+        payload: null,
+        dueAt: null,
+      }
     }
     job.at = { in: 'parked', dueAt, name }
     return { answer: 'parked', payload: null, dueAt }
@@ -311,6 +319,7 @@ export class Model {
     if (job.at.in === 'finished') return { jobId, answer: 'finished', outcome: job.at.outcome }
     if (job.at.in === 'leased') {
       job.at.cancelAt ??= this.now
+      job.at.cancelReason ??= reason
       return { jobId, answer: 'requested', outcome: null }
     }
     return { jobId, answer: this.#end(job, 'cancelled', reason ?? 'cancelled', null), outcome: 'cancelled' }
