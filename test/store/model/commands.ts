@@ -66,6 +66,7 @@ class Race implements Command {
   constructor(
     readonly how: Round['how'],
     readonly late: boolean,
+    readonly anywhere: boolean,
     readonly about: readonly number[],
     readonly intents: readonly Intent[],
     readonly tally: Tally,
@@ -75,9 +76,12 @@ class Race implements Command {
   #round(world: World): Round {
     const ids = [...world.model.jobs.keys()]
     const leased = ids.filter((id) => world.model.jobs.get(id)?.at.in === 'leased')
-    const known = leased.length > 0 ? leased : ids
-    const fresh = ids.length < 2 * jobsMax ? ids.length : 0
-    world.focus = new Set(this.about.flatMap((n) => [jobId(n + fresh), ...known.slice(n % known.length).slice(0, 1)]))
+    const some = this.anywhere || leased.length === 0 ? ids : leased
+    const unused = ids.length < 2 * jobsMax ? ids.length : 0
+    world.focus = {
+      known: this.about.flatMap((n) => some.slice(n % some.length).slice(0, 1)),
+      fresh: this.about.map((n) => jobId(n + unused)),
+    }
     const moves: Move[] = []
     for (const intent of this.intents) {
       const move = intent(world, moves)
@@ -119,10 +123,11 @@ function aRace(tally: Tally): fc.Arbitrary<Command> {
     .tuple(
       fc.constantFrom('free', 'barrier', 'commit', 'rollback'),
       fc.boolean(),
+      fc.boolean(),
       fc.array(fc.nat(jobsMax - 1), { minLength: 2, maxLength: 2 }),
       someRivals,
     )
-    .map(([how, late, about, intents]) => new Race(how, late, about, intents, tally))
+    .map(([how, late, anywhere, about, intents]) => new Race(how, late, anywhere, about, intents, tally))
 }
 
 const length = { maxCommands: 240, size: 'max' } as const

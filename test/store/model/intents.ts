@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Fence } from '../../../src/job/places.js'
 import type { NewJob } from '../../../src/store/enqueue.js'
-import type { Job } from './model.js'
+import type { Job } from './job.js'
 import type { Move } from './move.js'
 import { jobId, type World } from './world.js'
 
@@ -20,7 +20,7 @@ function pickFrom<Item>(items: readonly Item[], n: number): Item | undefined {
 
 /** In a round, those of the jobs that the round is about, if there are any. */
 function inFocus<Item>(world: World, items: readonly Item[], idOf: (item: Item) => string): readonly Item[] {
-  const near = items.filter((item) => world.focus?.has(idOf(item)))
+  const near = items.filter((item) => world.focus?.known.includes(idOf(item)))
   return near.length > 0 ? near : items
 }
 
@@ -114,7 +114,8 @@ const enqueueIntent = fc
   .map(
     ({ asked, isolation }): Intent =>
       (world) => {
-        const ids = asked.map(({ n }) => pickFrom([...(world.focus ?? [])], n) ?? jobId(n))
+        const { fresh, known } = world.focus ?? { fresh: [], known: [] }
+        const ids = asked.map(({ n }) => pickFrom([...fresh, ...fresh, ...known], n) ?? jobId(n))
         const jobs = new Map<string, NewJob>()
         for (const [i, { n: _, differs, respelt, ...job }] of asked.entries()) {
           const id = ids[i] as string

@@ -8,10 +8,10 @@ import { Session } from './session.js'
 import { Tally } from './tally.js'
 import { type Server, World } from './world.js'
 
-/** FENCEPOST_SEED replays a run. FENCEPOST_MODEL_STEPS makes it longer: so many steps, and a tenth as many rounds. */
+/** FENCEPOST_SEED replays a run. FENCEPOST_MODEL_STEPS makes it longer: so many steps, and a fifth as many rounds. */
 const seed = Number(process.env['FENCEPOST_SEED'] || Date.now() % 2 ** 31)
 const stepsMin = Number(process.env['FENCEPOST_MODEL_STEPS'] || 3_000)
-const roundsMin = Math.ceil(stepsMin / 10)
+const roundsMin = Math.ceil(stepsMin / 5)
 /** Most of it is for shrinking a failure, on a slow machine; a run takes 5 to 10 ms a step. */
 const timeout = 180_000 + 30 * stepsMin
 

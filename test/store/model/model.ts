@@ -1,76 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../src/job/json.js'
 import type { Ending, Fence, Outcome } from '../../../src/job/places.js'
-import type { NewJob } from '../../../src/store/enqueue.js'
+import {
+  anAttempt,
+  anotherSucceeded,
+  attemptOf,
+  cancelReason,
+  type Job,
+  type Leased,
+  leaseRow,
+  mailOf,
+  outcomeOf,
+  type Place,
+  parse,
+  same,
+} from './job.js'
 import { type Move, type MoveOf, type Row, sorted } from './move.js'
-
-/**
- * What the moves mean, said a second time, without a database: a map of jobs, and one function per move that changes
- * it and returns the answer. It knows nothing of locks: moves happen one after the other, at a time that stands still.
- */
-export interface Job {
-  readonly asked: NewJob & { readonly payload: Json; readonly createdAt: number; readonly dueAt: number | null }
-  readonly seq: number
-  tries: number
-  failures: number
-  losses: number
-  releases: number
-  failuresMax: number
-  lossesMax: number
-  at: Place
-  readonly attempts: Attempt[]
-  readonly mailbox: Map<string, Mail>
-}
-
-type Leased = {
-  in: 'leased'
-  readonly fence: Fence
-  readonly worker: string
-  readonly turn: number | null
-  readonly claimedAt: number
-  expiresAt: number
-  startedAt: number | null
-  cancelAt: number | null
-  cancelReason: string | null
-}
-
-type Finished = {
-  in: 'finished'
-  readonly outcome: Outcome
-  readonly reason: string | null
-  readonly endedAt: number
-  readonly lease: Leased | null
-  readonly result: Json
-  readonly error: Json
-}
-
-type Place =
-  | { in: 'ready' }
-  | { in: 'delayed'; readonly dueAt: number }
-  | { in: 'parked'; readonly dueAt: number | null; readonly name: string }
-  | Leased
-  | Finished
-
-/** `fence` is null for an ending without a lease, which gets there when it is undone by a retry. */
-interface Attempt {
-  readonly fence: Fence | null
-  readonly ending: Ending
-  readonly endedAt: number
-  readonly lease: {
-    readonly claimedAt: number | null
-    readonly startedAt: number | null
-    readonly worker: string
-  } | null
-  readonly reason: string | null
-  readonly error: Json
-  late: { readonly at: number; readonly ending: Ending; readonly said: Json } | null
-  undone: { readonly at: number; readonly outcome: Outcome } | null
-}
-
-interface Mail {
-  dueAt: number | null
-  sent: { readonly at: number; readonly payload: number } | null
-}
 
 /** What only the database can know, because it makes it up or because it depends on who had which row locked. */
 export interface Seen {
@@ -80,6 +25,10 @@ export interface Seen {
   readonly passedOver: ReadonlySet<string>
 }
 
+/**
+ * What the moves mean, said a second time, without a database: a map of jobs, and one function per move that changes
+ * it and returns the answer. It knows nothing of locks: moves happen one after the other, at a time that stands still.
+ */
 export class Model {
   now = 0
   jobs = new Map<string, Job>()
@@ -108,11 +57,9 @@ export class Model {
         return sorted(
           this.#settle(move.items, 'failed', (job, lease, item) => {
             job.failures++
-            this.#log(job, lease, 'failed', this.#failureReason(job, lease, item.final), parse(item.errorText))
-            if (lease.cancelAt !== null)
-              return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease, item)
             const reason = this.#failureReason(job, lease, item.final)
-            if (reason) return this.#end(job, 'failed', reason, lease, item)
+            this.#log(job, lease, 'failed', reason, parse(item.errorText))
+            if (reason) return this.#end(job, lease.cancelAt === null ? 'failed' : 'cancelled', reason, lease, item)
             job.at = item.delayMs > 0 ? { in: 'delayed', dueAt: this.now + item.delayMs } : { in: 'ready' }
             return 'retrying'
           }),
@@ -122,8 +69,7 @@ export class Model {
           this.#settle(move.fences, 'released', (job, lease) => {
             job.releases++
             this.#log(job, lease, 'released', move.reason)
-            if (lease.cancelAt !== null)
-              return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease)
+            if (lease.cancelAt !== null) return this.#end(job, 'cancelled', cancelReason(lease), lease)
             job.at = { in: 'ready' }
             return 'released'
           }),
@@ -234,7 +180,7 @@ export class Model {
   }
 
   #failureReason(job: Job, lease: Leased, final: boolean): string | null {
-    if (lease.cancelAt !== null) return lease.cancelReason ?? 'cancel_requested'
+    if (lease.cancelAt !== null) return cancelReason(lease)
     if (final) return 'not_retryable'
     return job.failures > job.failuresMax ? 'failures_exhausted' : null
   }
@@ -258,7 +204,7 @@ export class Model {
     if (started) job.losses++
     else job.releases++
     this.#log(job, lease, started ? 'lost' : 'released', started ? 'lease_ran_out' : 'lease_ran_out_before_start')
-    if (lease.cancelAt !== null) return this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease)
+    if (lease.cancelAt !== null) return this.#end(job, 'cancelled', cancelReason(lease), lease)
     if (started && job.losses > job.lossesMax) return this.#end(job, 'failed', 'losses_exhausted', lease)
     job.at = { in: 'ready' }
     return started ? 'lost' : 'released'
@@ -276,11 +222,7 @@ export class Model {
     if (dueAt !== null && dueAt <= this.now) return { answer: 'elapsed', payload: null, dueAt }
     this.#log(job, lease, 'parked', name)
     if (lease.cancelAt !== null) {
-      return {
-        answer: this.#end(job, 'cancelled', lease.cancelReason ?? 'cancel_requested', lease),
-        payload: null,
-        dueAt: null,
-      }
+      return { answer: this.#end(job, 'cancelled', cancelReason(lease), lease), payload: null, dueAt: null }
     }
     job.at = { in: 'parked', dueAt, name }
     return { answer: 'parked', payload: null, dueAt }
@@ -335,17 +277,7 @@ export class Model {
     const undone = { at: this.now, outcome }
     const logged = lease && attemptOf(job, lease.fence)
     if (logged) logged.undone = undone
-    else
-      job.attempts.push({
-        fence: null,
-        ending: outcome as Ending,
-        endedAt,
-        lease: null,
-        reason,
-        error: null,
-        late: null,
-        undone,
-      })
+    else job.attempts.push({ ...anAttempt(null, outcome as Ending, endedAt), reason, undone })
     job.failuresMax = job.failures + job.asked.failuresMax
     job.lossesMax = job.losses + job.asked.lossesMax
     job.at = { in: 'ready' }
@@ -380,10 +312,9 @@ export class Model {
     else {
       // Only a first-try success ends a lease unlogged; of any other fence nothing is known.
       const ended = ender
-        ? { ending: ender.outcome as Ending, endedAt: ender.endedAt }
-        : { ending: 'unknown' as const, endedAt: this.now }
-      const lease = ender?.lease ? { ...ender.lease, claimedAt: null } : null
-      job.attempts.push({ fence: fenceOnly(fence), ...ended, lease, reason: null, error: null, late, undone: null })
+        ? anAttempt(fence, ender.outcome as Ending, ender.endedAt)
+        : anAttempt(fence, 'unknown', this.now)
+      job.attempts.push({ ...ended, lease: ender?.lease ? { ...ender.lease, claimedAt: null } : null, late })
     }
     return 'stale'
   }
@@ -394,16 +325,7 @@ export class Model {
   }
 
   #log(job: Job, lease: Leased, ending: Ending, reason: string | null, error: Json = null): void {
-    job.attempts.push({
-      fence: lease.fence,
-      ending,
-      endedAt: this.now,
-      lease: { ...lease },
-      reason,
-      error,
-      late: null,
-      undone: null,
-    })
+    job.attempts.push({ ...anAttempt(lease.fence, ending, this.now), lease: { ...lease }, reason, error })
   }
 
   #end(
@@ -419,66 +341,10 @@ export class Model {
   }
 }
 
-function parse(text: string | undefined): Json {
-  return text === undefined ? null : (JSON.parse(text) as Json)
-}
-
-function same(a: Fence, b: Fence): boolean {
-  return a.jobId === b.jobId && a.leaseId === b.leaseId && a.nonce === b.nonce
-}
-
-function fenceOnly({ jobId, leaseId, nonce }: Fence): Fence {
-  return { jobId, leaseId, nonce }
-}
-
-function attemptOf(job: Job, fence: Fence): Attempt | undefined {
-  return job.attempts.find((attempt) => attempt.fence && same(attempt.fence, fence))
-}
-
-function outcomeOf(job: Job | undefined): Outcome | null {
-  return job?.at.in === 'finished' ? job.at.outcome : null
-}
-
-function mailOf(job: Job, name: string): Mail {
-  const mail = job.mailbox.get(name) ?? { dueAt: null, sent: null }
-  job.mailbox.set(name, mail)
-  return mail
-}
-
 function sayingOf(item: Fence & { resultText?: string; errorText?: string }): Json {
   return parse(item.resultText ?? item.errorText)
 }
 
-/** Whether another attempt than the one that speaks has reported success, too, in time or late. */
-function anotherSucceeded(job: Job | undefined, speaker: Fence): boolean {
-  const late =
-    job?.attempts.filter((attempt) => attempt.late?.ending === 'succeeded').map((attempt) => attempt.fence) ?? []
-  const ender = job?.at.in === 'finished' && job.at.outcome === 'succeeded' ? job.at.lease?.fence : undefined
-  return [ender, ...late].some((fence) => fence && !same(fence, speaker))
-}
-
 function fencedRow({ jobId, leaseId }: Fence, answer: string, lease: Leased | undefined): Row {
   return { jobId, leaseId, answer, cancelRequested: lease !== undefined && lease.cancelAt !== null }
-}
-
-function leaseRow(job: Job): Row {
-  const { task, queue, priority, payload, leaseMs, createdAt } = job.asked
-  const { tries, failures, losses, releases, failuresMax } = job
-  const { fence, claimedAt, expiresAt } = job.at as Leased
-  return {
-    ...fence,
-    task,
-    queue,
-    priority,
-    payload,
-    tries,
-    failures,
-    losses,
-    releases,
-    failuresMax,
-    leaseMs,
-    claimedAt,
-    expiresAt,
-    createdAt,
-  }
 }

@@ -1,5 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { Job, Model } from './model.js'
+import type { Job } from './job.js'
+import type { Model } from './model.js'
 import { epoch, type Row } from './move.js'
 import type { Session } from './session.js'
 
@@ -20,7 +21,8 @@ const travels = `job_id, seq, ${counters}, priority, failures_max, losses_max, q
 const columns = {
   job: 'id, seq, created_at, due_at, lease_ms, priority, failures_max, losses_max, queue, task, payload',
   ready: travels,
-  leased: `${travels}, lease_id, nonce, claimed_at, expires_at, started_at, cancel_requested_at, turn, lease_ms, worker`,
+  leased: `${travels}, lease_id, nonce, claimed_at, expires_at, started_at, cancel_requested_at, cancel_reason, turn,
+    lease_ms, worker`,
   delayed: `${travels}, due_at`,
   parked: `${travels}, due_at, wait_name`,
   finished: `job_id, lease_id, nonce, finished_at, started_at, outcome, ${counters}, worker, reason, result, error`,
@@ -85,7 +87,8 @@ function saysSomething(mail: Row): boolean {
 }
 
 function inOrder(rows: readonly Row[]): Row[] {
-  const key = (row: Row) => inspect(row, { sorted: true, breakLength: Number.POSITIVE_INFINITY })
+  const names = ['leaseId', 'nonce', 'endedAt', 'retriedAt', 'reason', 'name']
+  const key = (row: Row) => names.map((name) => String(row[name])).join(' ')
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
@@ -143,7 +146,7 @@ function expectedPlace(jobId: string, job: Job): Row {
     case 'parked':
       return { in: at.in, ...travelling, dueAt: at.dueAt, waitName: at.name }
     case 'leased': {
-      const { fence, claimedAt, expiresAt, startedAt, cancelAt, turn, worker } = at
+      const { fence, claimedAt, expiresAt, startedAt, cancelAt, cancelReason, turn, worker } = at
       return {
         in: at.in,
         ...travelling,
@@ -152,6 +155,7 @@ function expectedPlace(jobId: string, job: Job): Row {
         expiresAt,
         startedAt,
         cancelRequestedAt: cancelAt,
+        cancelReason,
         turn,
         leaseMs,
         worker,

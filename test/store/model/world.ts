@@ -29,8 +29,8 @@ export class World {
   /** Every fence that was ever answered, those of transactions that were rolled back included. */
   readonly fences: Fence[] = []
   readonly turns: ClaimRequest[] = []
-  /** The jobs that the moves of a round are made of while it is being made. */
-  focus: ReadonlySet<string> | undefined
+  /** The jobs that the moves of a round are made of while it is being made; `fresh` are ids for new ones. */
+  focus: { readonly known: readonly string[]; readonly fresh: readonly string[] } | undefined
 
   isHeld({ jobId: id, leaseId, nonce }: Fence): boolean {
     const at = this.model.jobs.get(id)?.at
