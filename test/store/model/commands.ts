@@ -22,6 +22,11 @@ class Step implements Command {
     readonly tally: Tally,
   ) {}
 
+  /** Each try of a shrink tells its own. */
+  [fc.cloneMethod](): Step {
+    return new Step(this.intent, this.connection, this.tally)
+  }
+
   check(world: World): boolean {
     return this.intent(world, []) !== undefined
   }
@@ -71,6 +76,10 @@ class Race implements Command {
     readonly intents: readonly Intent[],
     readonly tally: Tally,
   ) {}
+
+  [fc.cloneMethod](): Race {
+    return new Race(this.how, this.late, this.anywhere, this.about, this.intents, this.tally)
+  }
 
   /** All moves are made of the state before the round, and of the same few jobs where they name any. */
   #round(world: World): Round {
