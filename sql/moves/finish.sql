@@ -70,7 +70,7 @@ begin
       on e.job_id = a.job_id and e.lease_id = a.lease_id
       and e.nonce = a.nonce -- guard: finish.answer_nonce
     left join fencepost.finished f on f.job_id = a.job_id -- guard: finish.new_statement
-    order by a.job_id, a.lease_id, a.n
+    order by a.job_id, a.lease_id, a.nonce, a.n
   loop
     if v_ask.ended then
       v_answer := 'finished';

@@ -66,7 +66,7 @@ begin
     left join fencepost.finished f on f.job_id = a.job_id
     left join fencepost.attempt t -- guard: release.new_statement
       on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
-    order by a.job_id, a.lease_id, a.n
+    order by a.job_id, a.lease_id, a.nonce, a.n
   loop
     job_id := v_ask.job_id;
     lease_id := v_ask.lease_id;
