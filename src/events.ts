@@ -33,6 +33,14 @@ export interface FencepostEvents {
   stale: { jobId: string; leaseId: number; said: 'succeeded' | 'failed' | 'released'; outcome: Outcome | null }
   /** Two attempts of one job reported success: effects outside the database may have happened twice. */
   duplicate_success: { jobId: string; leaseId: number }
+  /** A worker of this process is known to the database and begins to claim. `queues` tells how many handlers each may have. */
+  worker_started: { worker: string; queues: Readonly<Record<string, number>>; tasks: readonly string[] }
+  /** A worker was told to stop, with that many handlers running. */
+  worker_stopping: { worker: string; running: number }
+  /** A worker has stopped: how many handlers came to an end meanwhile, and how many jobs were given back at no charge. */
+  worker_stopped: { worker: string; finished: number; released: number }
+  /** A worker slept past its leases, or was taken for dead; its handlers were told to stop, and it goes on as `now`. */
+  worker_lost: { worker: string; now: string }
   /** Something in the background, or a listener, failed. What the background does is tried again. */
   error: { during: string; error: unknown }
 }
@@ -53,6 +61,10 @@ const known: Readonly<Record<EventName, true>> = {
   promoted: true,
   stale: true,
   duplicate_success: true,
+  worker_started: true,
+  worker_stopping: true,
+  worker_stopped: true,
+  worker_lost: true,
   error: true,
 }
 export const eventNames = Object.keys(known) as readonly EventName[]
@@ -78,6 +90,7 @@ export class Events {
   }
 
   emit<Name extends EventName>(name: Name, event: FencepostEvents[Name]): void {
+    if (this.#emitter.listenerCount(name) === 0) return
     const onError = (error: unknown) => {
       if (name !== 'error') this.emit('error', { during: `a listener of ${name}`, error })
     }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /**
@@ -10,3 +10,7 @@ export const packageRoot: string = (() => {
   while (!existsSync(join(directory, 'package.json'))) directory = dirname(directory)
   return directory
 })()
+
+export const packageVersion: string = (
+  JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
+).version

@@ -1,21 +1,24 @@
--- claim(queue, limit, worker, tasks, turn, again)
+-- claim(queue, limit, worker, tasks, turn, again, start, suspects)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
---      claimed_at, expires_at, lease_ms, created_at)
+--      claimed_at, expires_at, lease_ms, created_at, started)
 --
 -- Move: ready → leased, for at most `limit` jobs of the queue, by priority (smaller first) and then by seq.
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
 -- The fence of a lease is (job_id, lease_id, nonce). The nonce keeps a fence apart from one that a sequence hands out
 -- again after a failover to a replica that was behind.
+-- The first `start` leases are born started: their handlers run as soon as the answer is read.
+-- `suspects`: a job with losses may have killed its worker, and is to run without neighbours. That many of them are
+-- taken on top of `limit`, never started at birth, and none among the others. Null: make no difference.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
-  p_again boolean default false
+  p_again boolean default false, p_start integer default 0, p_suspects integer default null
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz
+  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -30,10 +33,11 @@ begin
     if p_again then -- guard: claim.again
       return query
         select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
-               l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at
+               l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at,
+               l.started_at is not null
         from fencepost.leased l
         join fencepost.job j on j.id = l.job_id
-        where l.worker = p_worker and l.turn = p_turn
+        where l.worker = p_worker and l.turn = p_turn and l.queue = p_queue
         order by l.priority, l.seq;
       if found then
         return;
@@ -50,31 +54,44 @@ begin
         from fencepost.ready q
         where q.queue = p_queue
           and (p_tasks is null or q.task = any (p_tasks)) -- guard: claim.tasks
+          and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
         order by q.priority, q.seq -- guard: claim.order
         limit p_limit
-        for update skip locked)) -- guard: claim.skip_locked
+        for update skip locked -- guard: claim.skip_locked
+      ) || array(
+        select q.ctid
+        from fencepost.ready q
+        where q.queue = p_queue
+          and q.losses > 0
+          and (p_tasks is null or q.task = any (p_tasks))
+        order by q.priority, q.seq
+        limit coalesce(p_suspects, 0)
+        for update skip locked))
       returning r.*
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id, o.*
       from (
         select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at,
-               fencepost.clock() as claimed_at -- guard: claim.clock
+               fencepost.clock() as claimed_at, -- guard: claim.clock
+               row_number() over (order by t.priority, t.seq) <= p_start
+                 and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
+                 as started
         from taken t
         join fencepost.job j on j.id = t.job_id
         order by t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) o
     ), put as (
       insert into fencepost.leased
-        (lease_id, nonce, job_id, seq, claimed_at, expires_at, turn, lease_ms, tries, releases, priority, failures,
-         losses, failures_max, losses_max, queue, task, worker)
-      select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', p_turn,
-             l.lease_ms, l.try, l.releases, l.priority, l.failures, l.losses, l.failures_max, l.losses_max, l.queue,
-             l.task, p_worker
+        (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
+         failures, losses, failures_max, losses_max, queue, task, worker)
+      select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
+             case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
+             l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker
       from leases l
     )
     select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
-           l.created_at
+           l.created_at, l.started
     from leases l
     order by l.priority, l.seq;
 end $$;

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command } from 'commander'
-import { packageRoot } from '../package-root.js'
+import { packageVersion } from '../package-root.js'
 import { auditCommand } from './audit.js'
 import { devCommand } from './dev.js'
 import { enqueueCommand } from './enqueue.js'
@@ -16,10 +14,9 @@ import { reportError } from './report-error.js'
 const commands = [migrateCommand, enqueueCommand, jobsCommand, queuesCommand, auditCommand, labCommand, devCommand]
 
 function fencepostProgram(): Command {
-  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
   const program = addGlobalOptions(new Command('fencepost'))
     .description('A durable job queue for TypeScript on PostgreSQL.')
-    .version(version)
+    .version(packageVersion)
   for (const command of commands) program.addCommand(command())
   leaveErrorsToUs(program)
   return program

@@ -140,7 +140,7 @@ const known = [
   'embedded',
 ] as const satisfies (keyof FencepostOptions)[]
 
-const knownToWork = ['concurrency', 'poll', 'grace'] as const satisfies (keyof WorkOptions)[]
+const knownToWork = ['concurrency', 'queues', 'poll', 'grace', 'listen'] as const satisfies (keyof WorkOptions)[]
 
 class Client implements Fencepost {
   readonly #db: Database
@@ -256,6 +256,13 @@ class Client implements Fencepost {
     if (this.#closing) throw new FencepostError('FP_CLOSED')
     const worker = new Worker(this.#db, this.#events, tasks, options, this.#payloadBytesMax)
     this.#workers.add(worker)
+    try {
+      await worker.begin()
+    } catch (error) {
+      this.#workers.delete(worker)
+      await worker.stop()
+      throw error
+    }
     return worker
   }
 

@@ -21,6 +21,7 @@ const lostMessages = [
   'Client has encountered a connection error',
   'timeout exceeded when trying to connect',
   'Client was closed',
+  'Query read timeout',
 ]
 
 /**
@@ -58,6 +59,15 @@ export function isRolledBackByServer(error: unknown): boolean {
   return code === '40001' || code === '40P01'
 }
 
+/**
+ * The server refuses what it was given: a value it cannot store, a constraint, a trigger that said no. The same
+ * statement will be refused again; other errors pass, however long a full disk or a missing privilege may last.
+ */
+export function isRefusedData(error: unknown): boolean {
+  const code = codeOf(error instanceof FencepostError ? error.cause : error)
+  return code !== undefined && /^(22|23|P0)/.test(code)
+}
+
 /** What the server or the socket said, as an error of the catalogue. The original is its cause. */
 export function catalogued(error: unknown): FencepostError {
   if (error instanceof FencepostError) return error
@@ -65,6 +75,14 @@ export function catalogued(error: unknown): FencepostError {
   switch (codeOf(error)) {
     case 'FP001':
       return make('FP_ID_CONFLICT')
+    case 'FP011':
+      return make('FP_LEASE_LOST')
+    case 'FP012':
+      return make('FP_JOB_COMMITTED')
+    case 'FP013':
+      return make('FP_TRANSACTION_ENDED')
+    case '25P02':
+      return make('FP_TRANSACTION_ROLLED_BACK')
     case '42501':
       return make('FP_DATABASE_PRIVILEGE')
     case '3F000':

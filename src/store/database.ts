@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
 import { catalogued, codeOf, isConnectionLost, isOutcomeUnknown, isRolledBackByServer } from './database-errors.js'
 import { checkedDatabaseUrl } from './database-url.js'
+import { Listener } from './listener.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
 
 /** A connection or a transaction of the caller's: `pg`’s Client and PoolClient are ones. */
 export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>
 }
+
+export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
 export interface DatabaseOptions {
   readonly url: string
@@ -18,6 +22,10 @@ export interface DatabaseOptions {
   /** How long a move is repeated while the database is away. */
   readonly retryMs?: number
   readonly applicationName?: string
+  /** A statement that takes longer is given up and repeated: the other end of a half-open connection never answers. */
+  readonly statementMsMax?: number
+  /** How time passes between two tries; tests make it pass at once. */
+  readonly pause?: (ms: number) => Promise<void>
 }
 
 /** int8 (20) as a number: sequences and nonces stay below 2^53. */
@@ -34,23 +42,43 @@ const pauseMsMax = 2_000
 /** The connections of one process to one schema, and the rules for a commit whose reply was lost. */
 export class Database {
   readonly schema: string
+  readonly #options: DatabaseOptions
   readonly #pool: pg.Pool
   readonly #retryMs: number
+  readonly #pause: (ms: number) => Promise<void>
   #closed = false
 
   constructor(options: DatabaseOptions) {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
+    this.#options = options
     this.#retryMs = options.retryMs ?? defaults.databaseRetryMs
+    this.#pause = options.pause ?? pause
     this.#pool = new pg.Pool({
       connectionString: checkedDatabaseUrl(options.url),
       max: options.poolSize ?? defaults.poolSize,
       application_name: options.applicationName ?? 'fencepost',
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
+      ...(options.statementMsMax !== undefined && { query_timeout: options.statementMsMax }),
       types,
     })
     // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.
     this.#pool.on('error', () => {})
+  }
+
+  /** Connections of their own to the same schema, for those who must not wait behind others. */
+  sibling(options: Partial<DatabaseOptions>): Database {
+    return new Database({ ...this.#options, ...options })
+  }
+
+  /** Hears what is notified on a channel of this schema. */
+  listen(
+    channel: string,
+    onNotice: (payload: string) => void,
+    onError: (error: unknown) => void,
+    url = this.#options.url,
+  ): Listener {
+    return new Listener(checkedDatabaseUrl(url), inSchema(channel, this.schema), onNotice, onError)
   }
 
   /**
@@ -108,9 +136,9 @@ export class Database {
       } catch (error) {
         onError(error)
         const repeat = isRolledBackByServer(error) || isConnectionLost(error)
-        const pauseMs = Math.min(20 * 2 ** tries, pauseMsMax) * (0.5 + Math.random() / 2)
+        const pauseMs = Math.min(20 * 2 ** Math.min(tries, 20), pauseMsMax) * (0.5 + Math.random() / 2)
         if (!repeat || Date.now() + pauseMs > giveUpAt) throw error
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+        await this.#pause(pauseMs)
       }
     }
   }
@@ -129,6 +157,35 @@ export class Database {
    * inside, it answers ROLLBACK, without an error. If the reply is lost, the server is asked what became of it.
    */
   async transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return this.#inTransaction('', async (client, mark) => {
+      const result = await work(client)
+      await this.#commit(client, mark)
+      return result
+    })
+  }
+
+  /**
+   * A transaction whose last statement, which is told the transaction's mark, is sent together with the COMMIT. A lost
+   * reply is the caller's to resolve.
+   */
+  async transactionEndingWith(
+    isolation: Isolation,
+    work: (tx: pg.PoolClient) => Promise<void>,
+    last: (mark: string) => string,
+  ): Promise<void> {
+    await this.#inTransaction(` isolation level ${isolation}`, async (client, mark) => {
+      await work(client)
+      const answers: unknown = await client.query(`${inSchema(last(mark), this.schema)}; commit`)
+      if ((answers as pg.QueryResult[]).at(-1)?.command !== 'COMMIT') {
+        throw new FencepostError('FP_TRANSACTION_ROLLED_BACK')
+      }
+    })
+  }
+
+  async #inTransaction<Result>(
+    mode: string,
+    work: (client: pg.PoolClient, mark: string) => Promise<Result>,
+  ): Promise<Result> {
     const client = await this.#connect()
     let broken: Error | undefined
     const onError = (error: Error) => {
@@ -138,11 +195,9 @@ export class Database {
     try {
       const mark = randomUUID()
       await client.query(
-        `begin; set local idle_in_transaction_session_timeout = ${transactionIdleMs}; set local ${transactionMark} = '${mark}'`,
+        `begin${mode}; set local idle_in_transaction_session_timeout = ${transactionIdleMs}; set local ${transactionMark} = '${mark}'`,
       )
-      const result = await work(client)
-      await this.#commit(client, mark)
-      return result
+      return await work(client, mark)
     } catch (error) {
       await client.query('rollback').catch((rollbackError: Error) => {
         broken ??= rollbackError
@@ -184,7 +239,7 @@ export class Database {
       const fate = rows[0]?.fate
       if (fate === 'committed' || fate === 'aborted') return fate
       if (fate === null) return undefined
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await this.#pause(50)
     }
     return undefined
   }

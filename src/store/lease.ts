@@ -14,9 +14,12 @@ export interface Lease extends Fence {
   readonly releases: number
   readonly failuresMax: number
   readonly leaseMs: number
+  readonly createdAt: Date
+}
+
+export interface ClaimedLease extends Lease {
   readonly claimedAt: Date
   readonly expiresAt: Date
-  readonly createdAt: Date
 }
 
 interface LeaseRow {
@@ -48,7 +51,7 @@ export interface ClaimRequest {
   readonly turn?: number
 }
 
-export async function claim(db: Database, request: ClaimRequest, tx?: Queryable): Promise<Lease[]> {
+export async function claim(db: Database, request: ClaimRequest, tx?: Queryable): Promise<ClaimedLease[]> {
   const rows = await db.move<LeaseRow>(
     'select * from fencepost.claim($1, $2, $3, $4::text[], $5, $6)',
     (again) => [request.queue, request.limit, request.worker, request.tasks ?? null, request.turn ?? null, again],
@@ -121,20 +124,25 @@ export interface Lost {
   readonly outcome: Outcome | null
 }
 
+export interface LostRow {
+  job_id: string
+  lease_id: number
+  worker: string
+  answer: Lost['answer']
+  outcome: Outcome | null
+}
+
 /** Takes back the leases that have run out. */
 export async function loseExpired(db: Database, limit = 1_000): Promise<Lost[]> {
-  const rows = await db.move<{
-    job_id: string
-    lease_id: number
-    worker: string
-    answer: Lost['answer']
-    outcome: Outcome | null
-  }>('select * from fencepost.lose($1)', () => [limit])
-  return rows.map((row) => ({
+  return (await db.move<LostRow>('select * from fencepost.lose($1)', () => [limit])).map(lost)
+}
+
+export function lost(row: LostRow): Lost {
+  return {
     jobId: row.job_id,
     leaseId: row.lease_id,
     worker: row.worker,
     answer: row.answer,
     outcome: row.outcome,
-  }))
+  }
 }

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database, Queryable } from './database.js'
@@ -37,6 +38,24 @@ export async function finish(db: Database, items: readonly Finish[], tx?: Querya
     tx,
   )
   return rows.map((row) => ({ ...settled(row), duplicate: row.duplicate }))
+}
+
+/** finish() as the last statement of a transaction, sent together with its COMMIT: values are part of the text. */
+export function finishLast(item: Finish, mark: string): string {
+  const { jobId, leaseId, nonce, resultText } = item
+  const values = [jobId, String(leaseId), String(nonce), resultText, mark].map((value) => pg.escapeLiteral(value))
+  return `select fencepost.finish_last(${values.join(', ')})`
+}
+
+/** Makes a lease last until its deadline, so that nothing changes its row before. False if it is gone. */
+export async function hold(db: Database, fence: Fence, ms: number): Promise<boolean> {
+  const rows = await db.move<{ held: boolean }>('select fencepost.hold($1, $2, $3, $4) as held', () => [
+    fence.jobId,
+    fence.leaseId,
+    fence.nonce,
+    Math.ceil(ms),
+  ])
+  return (rows[0] as (typeof rows)[0]).held
 }
 
 export interface Failure extends Fence {

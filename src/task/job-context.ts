@@ -25,6 +25,14 @@ export interface StepOptions<Result> {
   readonly onAmbiguous?: 'repeat' | 'park' | ((context: StepContext) => Promise<Reconciled<Result>>)
 }
 
+export interface CommitOptions {
+  /**
+   * `read committed` by default. Above it, the lease is first made to last until the task's timeout, which there must
+   * be; a serialization failure runs `work` again, in a new transaction, up to three times in all.
+   */
+  readonly isolation?: 'read committed' | 'repeatable read' | 'serializable'
+}
+
 /** What a handler knows about the attempt it is, and what it can do. */
 export interface JobContext {
   readonly id: string
@@ -43,7 +51,7 @@ export interface JobContext {
    * The handler's writes in this database and the outcome of the job, in one transaction: both or neither, once. What
    * `work` returns is the job's result; nothing the handler does afterwards changes it.
    */
-  commit<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>
+  commit<Result>(work: (tx: Transaction) => Promise<Result>, options?: CommitOptions): Promise<Result>
   /**
    * The same in a transaction of your own: its last statement before you commit it. Throws if the lease is lost; then
    * roll back.

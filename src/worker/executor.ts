@@ -1,95 +1,126 @@
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
-import { verdictOf } from '../job/verdict.js'
+import { NonRetryable, verdictOf } from '../job/verdict.js'
 import type { Database } from '../store/database.js'
-import { type Lease, start } from '../store/lease.js'
-import { fail, finish, leaseFate, release } from '../store/settle.js'
+import { leaseFate } from '../store/settle.js'
+import type { TurnLease } from '../store/turn.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
-import { RunningJob } from './running-job.js'
+import { type Attempt, RunningJob } from './running-job.js'
+import type { Turns } from './turns.js'
 
 /** What a handler came to. */
 type Ended = { readonly resultText: string } | { readonly error: unknown } | { readonly inside: 'committed' | 'parked' }
 
 /** Why a handler is told to stop. */
-type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
+export type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
+
+export interface Bench {
+  readonly db: Database
+  readonly events: Events
+  readonly turns: Turns
+  readonly payloadBytesMax: number
+}
 
 /**
  * One job's life under one lease:
  *
- *     start ──▶ validate ──▶ handler ──▶ check the result ──▶ finish
- *       │stale                  ├commits or parks itself ───▶ nothing more
- *       │                       │throws, times out ─────────▶ fail
- *       ▼                       │lease lost ────────────────▶ nothing: the job is another attempt's
- *     nothing                   └shutdown, cancelled ───────▶ release
+ *     (claimed and started) ──▶ validate ──▶ handler ──▶ check the result ──▶ finish
+ *                                              ├commits or parks itself ───▶ nothing more
+ *                                              │throws, times out ─────────▶ fail
+ *                                              │lease lost ────────────────▶ nothing: the job is another attempt's
+ *                                              └shutdown, cancelled ───────▶ release
+ *
+ * The handler's slot is free as soon as it has ended or been left behind; what it came to goes with the next turn.
  */
-export class Execution {
-  readonly lease: Lease
-  readonly #db: Database
-  readonly #events: Events
+export class Execution implements Attempt {
+  readonly lease: TurnLease
+  readonly arrivedAtMs: number
+  /** By this process's clock: before, the lease cannot have run out. */
+  validUntilMs: number
+  /** Not to be extended by heartbeats: it was extended to its deadline, and its row must not change. */
+  held = false
+  readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
-  readonly #payloadBytesMax: number
-  readonly #abort = new AbortController()
+  #controller: AbortController | undefined
+  #aborted: AbortReason | undefined
   #abandon: (reason: AbortReason) => void = () => {}
   #settling: Promise<void> | undefined
+  #begunAtMs = 0
 
-  constructor(db: Database, events: Events, task: Task<unknown, unknown>, lease: Lease, payloadBytesMax: number) {
-    this.#db = db
-    this.#events = events
+  constructor(bench: Bench, task: Task<unknown, unknown>, lease: TurnLease, claimedAtMs: number) {
+    this.#bench = bench
     this.#task = task
-    this.#payloadBytesMax = payloadBytesMax
     this.lease = lease
+    this.arrivedAtMs = performance.now()
+    this.validUntilMs = claimedAtMs + lease.leaseMs
   }
 
-  async run(): Promise<void> {
-    const [started] = await start(this.#db, [this.lease])
-    if (started?.answer !== 'started' || this.#settling) return // given back meanwhile
-    if (started.cancelRequested) return this.giveBack('cancelled')
-
-    let timer: NodeJS.Timeout | undefined
-    const abandoned = new Promise<{ aborted: AbortReason }>((resolve) => {
-      this.#abandon = (reason) => resolve({ aborted: reason })
-    })
-    if (this.#task.timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#task.timeoutMs)
-    const handled = this.#handle()
-    try {
-      // A handler that ignores its signal is left behind: its job must not wait for it.
-      const ended = await Promise.race([handled, abandoned])
-      if (!('aborted' in ended)) return await this.#settle(ended)
-      const { aborted } = ended
-      if (aborted === 'timeout') await this.#settle({ error: new Error(`timed out after ${this.#task.timeoutMs} ms`) })
-      else if (aborted !== 'lease_lost') await this.giveBack(aborted)
-      // Only now: what it says must find its lease ended by us, not end it.
-      void handled.then((late) => this.#hearLate(late))
-    } finally {
-      clearTimeout(timer)
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#aborted) this.#controller.abort(new FencepostError('FP_LEASE_LOST', this.#aborted))
     }
+    return this.#controller.signal
+  }
+
+  get deadlineMs(): number | undefined {
+    return this.#task.timeoutMs === undefined ? undefined : this.#begunAtMs + this.#task.timeoutMs
+  }
+
+  /** Its end is decided; what remains is to say so. */
+  get isSettling(): boolean {
+    return this.#settling !== undefined
+  }
+
+  async run(onHandlerEnded: () => void): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    this.#begunAtMs = performance.now()
+    const handled = this.#handle()
+    // A handler that ignores its signal is left behind: its job must not wait for it.
+    const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
+      this.#abandon = (aborted) => resolve({ aborted })
+      if (this.#aborted) resolve({ aborted: this.#aborted })
+      if (this.#task.timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#task.timeoutMs)
+      void handled.then(resolve)
+    })
+    clearTimeout(timer)
+    onHandlerEnded()
+    if (!('aborted' in ended)) return this.#settle(ended)
+    const { aborted } = ended
+    if (aborted === 'timeout') await this.#settle({ error: new Error(`timed out after ${this.#task.timeoutMs} ms`) })
+    else if (aborted !== 'lease_lost') await this.giveBack(aborted)
+    // Only now: what it says must find its lease ended by us, not end it.
+    void handled.then((late) => this.#hearLate(late))
   }
 
   abort(reason: AbortReason): void {
+    if (this.#aborted) return
+    this.#aborted = reason
     // First: a handler that throws because of its signal must not look as if it had failed by itself.
     this.#abandon(reason)
-    this.#abort.abort(new FencepostError('FP_LEASE_LOST', reason))
+    this.#controller?.abort(new FencepostError('FP_LEASE_LOST', reason))
   }
 
   /** Returns the job at no charge; a cancel that was requested ends it instead. */
-  giveBack(reason: 'shutdown' | 'cancelled'): Promise<void> {
+  giveBack(reason: 'shutdown' | 'cancelled' | 'no_room'): Promise<void> {
     this.#settling ??= this.#release(reason)
     return this.#settling
   }
 
-  async #release(reason: 'shutdown' | 'cancelled'): Promise<void> {
-    if (!this.#abort.signal.aborted) this.abort(reason)
-    const { jobId, leaseId, task } = this.lease
-    const [released] = await release(this.#db, [this.lease], reason)
-    if (released?.answer === 'cancelled') this.#events.emit('cancelled', { jobId })
-    else if (released?.answer !== 'stale') this.#events.emit('released', { jobId, task, reason })
-    else this.#events.emit('stale', { jobId, leaseId, said: 'released', outcome: released.outcome })
+  async #release(reason: 'shutdown' | 'cancelled' | 'no_room'): Promise<void> {
+    if (reason !== 'no_room') this.abort(reason)
+    const { events, turns } = this.#bench
+    const { jobId, leaseId, nonce, task } = this.lease
+    const released = await turns.release({ jobId, leaseId, nonce, reason })
+    if (released.answer === 'cancelled') events.emit('cancelled', { jobId })
+    else if (released.answer !== 'stale') events.emit('released', { jobId, task, reason })
+    else events.emit('stale', { jobId, leaseId, said: 'released', outcome: released.outcome })
   }
 
   async #handle(): Promise<Ended> {
     const { lease } = this
-    const job = new RunningJob(this.#db, this.#task, lease, this.#abort.signal, this.#payloadBytesMax)
+    const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
     try {
       const input = await validated(this.#task.input, lease.payload, `the stored input of task ${lease.task}`)
       const returned = await this.#task.run(input, job)
@@ -103,7 +134,7 @@ export class Execution {
   /** The handler has committed or parked its job by itself; whatever it threw afterwards does not change that. */
   async #endedInside(ended: NonNullable<RunningJob['ended']>, error?: unknown): Promise<Ended> {
     if (ended !== 'in_a_transaction') return { inside: ended }
-    if ((await leaseFate(this.#db, this.lease)) === 'finished') return { inside: 'committed' }
+    if ((await leaseFate(this.#bench.db, this.lease)) === 'finished') return { inside: 'committed' }
     return { error: error ?? new FencepostError('FP_TRANSACTION_NOT_COMMITTED', this.lease.jobId) }
   }
 
@@ -117,7 +148,7 @@ export class Execution {
     try {
       await this.#record(ended, true)
     } catch (error) {
-      this.#events.emit('error', { during: `hearing the late end of job ${this.lease.jobId}`, error })
+      this.#bench.events.emit('error', { during: `hearing the late end of job ${this.lease.jobId}`, error })
     }
   }
 
@@ -125,32 +156,50 @@ export class Execution {
     const { jobId, task, tries } = this.lease
     if ('resultText' in ended) await this.#finish(ended.resultText, late)
     else if ('error' in ended) await this.#fail(ended.error, late)
-    else if (ended.inside === 'committed') this.#events.emit('finished', { jobId, task, attempt: tries })
-    else this.#events.emit('parked', { jobId, task })
+    else if (ended.inside === 'committed') this.#bench.events.emit('finished', { jobId, task, attempt: tries })
+    else this.#bench.events.emit('parked', { jobId, task })
   }
 
   async #finish(resultText: string, late: boolean): Promise<void> {
-    const { jobId, leaseId, task, tries } = this.lease
-    const [finished] = await finish(this.#db, [{ ...this.lease, resultText }])
-    if (finished?.answer === 'stale') {
-      this.#events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: finished.outcome })
-    } else if (!late) {
-      this.#events.emit('finished', { jobId, task, attempt: tries })
+    const { events, turns } = this.#bench
+    const { jobId, leaseId, nonce, task, tries } = this.lease
+    let finished: Awaited<ReturnType<Turns['finish']>>
+    try {
+      finished = await turns.finish({ jobId, leaseId, nonce, resultText })
+    } catch (error) {
+      if (isClosed(error)) throw error
+      // The database cannot store this result, and never will: the job must not stay leased because of that.
+      return this.#fail(new NonRetryable('the result cannot be stored', { cause: error }), late)
     }
-    if (finished?.duplicate) this.#events.emit('duplicate_success', { jobId, leaseId })
+    if (finished.answer === 'stale') {
+      events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: finished.outcome })
+    } else if (!late) {
+      events.emit('finished', { jobId, task, attempt: tries })
+    }
+    if (finished.duplicate) events.emit('duplicate_success', { jobId, leaseId })
   }
 
   async #fail(error: unknown, late: boolean): Promise<void> {
-    const { jobId, leaseId, task, tries, failures, failuresMax } = this.lease
+    const { events, turns } = this.#bench
+    const { jobId, leaseId, nonce, task, tries, failures, failuresMax } = this.lease
     // A retry by a person raises the budget; the backoff starts anew with it.
     const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#task.retry.limit)
     const verdict = verdictOf(error, this.#task.retry, Math.max(1, failuresInBudget), Math.random())
-    const failure = { errorText: JSON.stringify(verdict.error), delayMs: verdict.delayMs, final: verdict.final }
-    const [failed] = await fail(this.#db, [{ ...this.lease, ...failure }])
-    if (failed?.answer === 'stale') {
-      this.#events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })
+    const { delayMs, final } = verdict
+    const failure = { jobId, leaseId, nonce, errorText: JSON.stringify(verdict.error), delayMs, final }
+    const failed = await turns.fail(failure).catch((refused: unknown) => {
+      if (isClosed(refused)) throw refused
+      const plain = { name: 'Error', message: 'the error of the handler cannot be stored' }
+      return turns.fail({ ...failure, errorText: JSON.stringify(plain) })
+    })
+    if (failed.answer === 'stale') {
+      events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })
     } else if (!late) {
-      this.#events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed?.outcome ?? null })
+      events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed.outcome })
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof FencepostError && error.code === 'FP_CLOSED'
 }

@@ -1,26 +1,38 @@
 import type { Events } from '../events.js'
+import type { Fence } from '../job/places.js'
 import type { Database } from '../store/database.js'
 import { extend } from '../store/lease.js'
+import { readCancelRequests, seeWorker } from '../store/worker.js'
 import type { Execution } from './executor.js'
 
-const beatMsMax = 10_000
+const beatMsMax = 1_000
+const seenEveryMs = 10_000
+
+export interface HeartbeatOptions {
+  /** Connections of its own: what keeps the leases alive must not wait behind the handlers' work. */
+  readonly db: Database
+  readonly events: Events
+  readonly worker: () => string
+  readonly stopping: () => boolean
+  readonly held: () => Iterable<Execution>
+  /** Others took this worker for dead, or it slept past its leases: it goes on as a new one. */
+  readonly onLost: () => Promise<void>
+}
 
 /**
- * Extends all leases of the worker in one statement, at a third of the shortest lease. A lease that is gone aborts its
- * handler; a cancel that was requested meanwhile is told here.
+ * Extends all leases of the worker that are due in one statement, when a third of their time has passed. A lease that is
+ * gone aborts its handler; a cancel that was requested meanwhile is told here.
  */
 export class Heartbeat {
-  readonly #db: Database
-  readonly #events: Events
-  readonly #running: () => Execution[]
+  readonly #options: HeartbeatOptions
   #timer: NodeJS.Timeout
   #beating: Promise<void> = Promise.resolve()
+  #beatAtMs = performance.now()
+  #seenAtMs = performance.now()
   #stopped = false
 
-  constructor(db: Database, events: Events, running: () => Execution[]) {
-    this.#db = db
-    this.#events = events
-    this.#running = running
+  constructor(options: HeartbeatOptions) {
+    this.#options = options
     this.#timer = this.#schedule()
   }
 
@@ -31,29 +43,63 @@ export class Heartbeat {
   }
 
   #schedule(): NodeJS.Timeout {
-    const shortest = Math.min(beatMsMax * 3, ...this.#running().map(({ lease }) => lease.leaseMs))
-    return setTimeout(
-      () => {
-        this.#beating = this.#beat()
-      },
-      Math.min(shortest / 3, 1_000),
-    )
+    let shortest = beatMsMax * 3
+    for (const { lease } of this.#options.held()) shortest = Math.min(shortest, lease.leaseMs)
+    return setTimeout(() => {
+      this.#beating = this.#beat()
+    }, shortest / 3)
   }
 
   async #beat(): Promise<void> {
-    const executions = new Map(this.#running().map((execution) => [execution.lease.leaseId, execution]))
+    const sleptMs = performance.now() - this.#beatAtMs
     try {
-      for (const answer of await extend(
-        this.#db,
-        [...executions.values()].map(({ lease }) => lease),
-      )) {
-        const execution = executions.get(answer.leaseId)
-        if (answer.answer === 'gone') execution?.abort('lease_lost')
-        else if (answer.cancelRequested) execution?.abort('cancelled')
-      }
+      const gone = await this.#extend()
+      this.#beatAtMs = performance.now()
+      await this.#show(gone.some(({ lease }) => sleptMs > lease.leaseMs))
     } catch (error) {
-      this.#events.emit('error', { during: 'the heartbeat', error })
+      if (!this.#stopped) this.#options.events.emit('error', { during: 'the heartbeat', error })
     }
     if (!this.#stopped) this.#timer = this.#schedule()
   }
+
+  /** Answers those whose lease is gone, their handlers aborted. */
+  async #extend(): Promise<Execution[]> {
+    const { db } = this.#options
+    const held = new Map<string, Execution>()
+    for (const execution of this.#options.held()) held.set(key(execution.lease), execution)
+    const nowMs = performance.now()
+    const leases = [...held.values()]
+    const isDue = ({ held: isHeld, validUntilMs, lease }: Execution) =>
+      !isHeld && validUntilMs - nowMs < (lease.leaseMs * 2) / 3
+    const due = leases.filter(isDue)
+    const gone: Execution[] = []
+    for (const { answer, cancelRequested, ...fence } of await extend(
+      db,
+      due.map(({ lease }) => lease),
+    )) {
+      const execution = held.get(key(fence)) as Execution
+      if (answer === 'gone') {
+        gone.push(execution)
+        execution.abort('lease_lost')
+      } else {
+        if (answer === 'extended') execution.validUntilMs = nowMs + execution.lease.leaseMs
+        if (cancelRequested) execution.abort('cancelled')
+      }
+    }
+    const others = leases.filter((execution) => !isDue(execution)).map(({ lease }) => lease)
+    for (const fence of await readCancelRequests(db, others)) held.get(key(fence))?.abort('cancelled')
+    return gone
+  }
+
+  async #show(sleptPastLease: boolean): Promise<void> {
+    const { db, worker, stopping, onLost } = this.#options
+    if (!sleptPastLease && performance.now() - this.#seenAtMs < seenEveryMs) return
+    const known = !sleptPastLease && (await seeWorker(db, worker(), stopping()))
+    if (!known && !stopping()) await onLost()
+    this.#seenAtMs = performance.now()
+  }
+}
+
+function key({ jobId, leaseId }: Pick<Fence, 'jobId' | 'leaseId'>): string {
+  return `${jobId}/${leaseId}`
 }

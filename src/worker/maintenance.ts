@@ -1,23 +1,35 @@
 import type { Events } from '../events.js'
 import { promoteDue } from '../store/control.js'
 import type { Database } from '../store/database.js'
-import { loseExpired } from '../store/lease.js'
+import { reapExpired } from '../store/worker.js'
 
-/** Promotes what is due and takes back leases that have run out. Safe from any number of workers: there is no leader. */
+const everyMsMax = 500
+/** Looking may take this share of the time, however many rows there are to look at. */
+const shareMax = 0.05
+
+export interface MaintenanceOptions {
+  readonly db: Database
+  readonly events: Events
+  readonly pollMs: number
+  /** After every round; `moved`: there is something new to claim. */
+  readonly onRound: (moved: boolean) => void
+}
+
+/**
+ * Promotes what is due, takes back leases that have run out, sweeps workers that have gone. Every worker does it, and any
+ * number of them may at the same time: there is no leader. An idle round is three index lookups.
+ */
 export class Maintenance {
-  readonly #db: Database
-  readonly #events: Events
+  readonly #options: MaintenanceOptions
   readonly #everyMs: number
-  readonly #onWork: () => void
   #timer: NodeJS.Timeout
   #round: Promise<void> = Promise.resolve()
+  #tookMs = 0
   #stopped = false
 
-  constructor(db: Database, events: Events, everyMs: number, onWork: () => void) {
-    this.#db = db
-    this.#events = events
-    this.#everyMs = everyMs
-    this.#onWork = onWork
+  constructor(options: MaintenanceOptions) {
+    this.#options = options
+    this.#everyMs = Math.min(options.pollMs, everyMsMax)
     this.#timer = this.#schedule()
   }
 
@@ -27,24 +39,30 @@ export class Maintenance {
     await this.#round
   }
 
+  get #pauseMs(): number {
+    return Math.max(this.#everyMs, this.#tookMs / shareMax)
+  }
+
   #schedule(): NodeJS.Timeout {
     return setTimeout(() => {
       this.#round = this.#work()
-    }, this.#everyMs)
+    }, this.#pauseMs)
   }
 
   async #work(): Promise<void> {
+    const { db, events, onRound } = this.#options
+    const begunAtMs = performance.now()
     try {
-      const promoted = await promoteDue(this.#db)
-      for (const { jobId, place } of promoted)
-        this.#events.emit('promoted', { jobId, from: place as 'delayed' | 'parked' })
-      const lost = await loseExpired(this.#db)
+      const promoted = await promoteDue(db)
+      for (const { jobId, place } of promoted) events.emit('promoted', { jobId, from: place as 'delayed' | 'parked' })
+      const lost = await reapExpired(db, this.#pauseMs)
       for (const { jobId, leaseId, worker, answer, outcome } of lost) {
-        this.#events.emit('lost', { jobId, leaseId, worker, started: answer !== 'released', outcome })
+        events.emit('lost', { jobId, leaseId, worker, started: answer !== 'released', outcome })
       }
-      if (promoted.length + lost.length > 0) this.#onWork()
+      onRound(promoted.length + lost.length > 0)
+      this.#tookMs = performance.now() - begunAtMs
     } catch (error) {
-      this.#events.emit('error', { during: 'maintenance', error })
+      if (!this.#stopped) events.emit('error', { during: 'maintenance', error })
     }
     if (!this.#stopped) this.#timer = this.#schedule()
   }

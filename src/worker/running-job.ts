@@ -1,16 +1,36 @@
 import { createHash } from 'node:crypto'
-import { FencepostError } from '../errors.js'
+import { type ErrorCode, FencepostError } from '../errors.js'
 import { type Json, jsonText } from '../job/json.js'
-import type { Database } from '../store/database.js'
+import type { Database, Isolation } from '../store/database.js'
+import { isRolledBackByServer } from '../store/database-errors.js'
 import type { Lease } from '../store/lease.js'
-import { finish, park } from '../store/settle.js'
+import { finish, finishLast, hold, leaseFate, park } from '../store/settle.js'
 import { beginStep, endStep } from '../store/step.js'
 import { type Duration, durationMs } from '../task/duration.js'
-import type { JobContext, Reconciled, StepContext, StepOptions, Transaction } from '../task/job-context.js'
+import type {
+  CommitOptions,
+  JobContext,
+  Reconciled,
+  StepContext,
+  StepOptions,
+  Transaction,
+} from '../task/job-context.js'
 import { checkedName } from '../task/options.js'
 import type { Stored } from '../task/stored.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
+
+const commitTriesMax = 3
+
+/** What a job needs to know of the attempt it is in. */
+export interface Attempt {
+  readonly lease: Lease
+  readonly signal: AbortSignal
+  /** When the task's timeout strikes, by this process's clock; undefined if it has none. */
+  readonly deadlineMs: number | undefined
+  /** Not to be extended by heartbeats. */
+  held: boolean
+}
 
 /** How a handler ended its lease by itself. `in_a_transaction`: if the caller's transaction commits. */
 type EndedInside = 'committed' | 'in_a_transaction' | 'parked'
@@ -25,19 +45,20 @@ export class RunningJob implements JobContext {
   readonly losses: number
   readonly releases: number
   readonly createdAt: Date
-  readonly signal: AbortSignal
   ended: EndedInside | undefined
   readonly #db: Database
+  readonly #attempt: Attempt
   readonly #lease: Lease
   readonly #definition: Task
   readonly #bytesMax: number
 
-  constructor(db: Database, definition: Task, lease: Lease, signal: AbortSignal, bytesMax: number) {
+  constructor(db: Database, definition: Task, attempt: Attempt, bytesMax: number) {
+    const { lease } = attempt
     this.#db = db
     this.#definition = definition
+    this.#attempt = attempt
     this.#lease = lease
     this.#bytesMax = bytesMax
-    this.signal = signal
     this.id = lease.jobId
     this.task = lease.task
     this.queue = lease.queue
@@ -48,22 +69,51 @@ export class RunningJob implements JobContext {
     this.createdAt = lease.createdAt
   }
 
-  async commit<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    let resultText = 'null'
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+
+  async commit<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    { isolation = 'read committed' }: CommitOptions = {},
+  ): Promise<Result> {
+    if (isolation === 'read committed') return this.#commit(work, isolation)
+    await this.#holdToDeadline(isolation)
     try {
-      const result = await this.#db.transaction(async (tx) => {
-        const returned = await work(tx)
-        resultText = await this.resultText(returned)
-        await this.#finish(resultText, tx)
-        return returned
-      })
-      this.ended = 'committed'
-      return result
+      for (let tries = 1; ; tries++) {
+        try {
+          return await this.#commit(work, isolation)
+        } catch (error) {
+          const conflict = isRolledBackByServer(error instanceof FencepostError ? error.cause : error)
+          if (!conflict || tries === commitTriesMax) throw error
+        }
+      }
+    } finally {
+      this.#attempt.held = false
+    }
+  }
+
+  async #commit<Result>(work: (tx: Transaction) => Promise<Result>, isolation: Isolation): Promise<Result> {
+    let item = { ...this.#lease, resultText: 'null' }
+    let result: Result | undefined
+    try {
+      await this.#db.transactionEndingWith(
+        isolation,
+        async (tx) => {
+          result = await work(tx)
+          item = { ...item, resultText: await this.resultText(result) }
+        },
+        (mark) => finishLast(item, mark),
+      )
     } catch (error) {
       // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same.
-      if (isLeaseLost(error)) await finish(this.#db, [{ ...this.#lease, resultText }])
-      throw error
+      if (isA(error, 'FP_LEASE_LOST')) await finish(this.#db, [item])
+      if (!isA(error, 'FP_DATABASE_UNREACHABLE')) throw error
+      // The reply was lost, or the transaction before it: the lease tells.
+      if ((await leaseFate(this.#db, this.#lease)) !== 'finished') throw error
     }
+    this.ended = 'committed'
+    return result as Result
   }
 
   async finishIn<Result>(tx: Transaction, result: Result): Promise<Result> {
@@ -124,6 +174,19 @@ export class RunningJob implements JobContext {
     if (finished?.answer !== 'finished') throw new FencepostError('FP_LEASE_LOST', this.id)
   }
 
+  /** Above READ COMMITTED a heartbeat in the middle would make the settle fail: the lease is extended once, before. */
+  async #holdToDeadline(isolation: Isolation): Promise<void> {
+    const { deadlineMs } = this.#attempt
+    if (deadlineMs === undefined) {
+      throw new FencepostError('FP_OPTION_INVALID', `a commit at ${isolation} needs a timeout on task ${this.task}`, {
+        hint: 'Give the task a timeout: until then its lease is held, whatever becomes of this process.',
+      })
+    }
+    this.#attempt.held = true
+    if (await hold(this.#db, this.#lease, deadlineMs - performance.now() + this.#lease.leaseMs)) return
+    throw new FencepostError('FP_LEASE_LOST', this.id)
+  }
+
   async #begin(name: string, take: boolean) {
     const begun = await beginStep(this.#db, this.#lease, name, this.#definition.timeoutMs ?? null, take)
     if (begun.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
@@ -152,6 +215,6 @@ function stepKey(jobId: string, name: string): string {
   return createHash('sha256').update(`${jobId}/${name}`).digest('hex').slice(0, 32)
 }
 
-function isLeaseLost(error: unknown): boolean {
-  return error instanceof FencepostError && error.code === 'FP_LEASE_LOST'
+function isA(error: unknown, code: ErrorCode): boolean {
+  return error instanceof FencepostError && error.code === code
 }

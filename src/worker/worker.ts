@@ -3,50 +3,81 @@ import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import { defaults, limits } from '../limits.js'
+import { packageVersion } from '../package-root.js'
 import type { Database } from '../store/database.js'
-import { claim, type Lease } from '../store/lease.js'
-import { release } from '../store/settle.js'
+import type { TurnLease } from '../store/turn.js'
+import { registerWorker, retireWorker } from '../store/worker.js'
 import { type Duration, durationMs } from '../task/duration.js'
-import { checkedInteger } from '../task/options.js'
+import { checkedInteger, checkedName } from '../task/options.js'
 import type { Task } from '../task/task.js'
-import { Execution } from './executor.js'
+import { type Bench, Execution } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
+import { Lanes } from './lanes.js'
+import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
+import { type Claim, Turns } from './turns.js'
 
 export interface WorkOptions {
   /** How many handlers run at the same time in this worker. */
   readonly concurrency?: number
-  /** How often an idle worker looks for work. */
+  /** How many of them may be of one queue; a queue that is named is served even if no task names it. */
+  readonly queues?: Readonly<Record<string, number>>
+  /** How often an idle worker looks for work, should no notice reach it. */
   readonly poll?: Duration
   /** How long stop() waits for running handlers before it aborts them and gives their jobs back. */
   readonly grace?: Duration
+  /** `false`: poll only. A postgres:// URL: listen there, for a `database` that is a PgBouncer in transaction mode. */
+  readonly listen?: boolean | string
 }
+
+/** What became of the jobs that a worker had when it was told to stop. */
+export interface StopReport {
+  /** Their handlers came to an end in the grace period. */
+  readonly finished: number
+  /** Given back at no charge. */
+  readonly released: number
+}
+
+/** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
+const waitMsMax = 250
+/** A statement that takes longer than this is given up: no answer will come. */
+const statementMsMax = 15_000
+/** How long the last words of a worker that stops may take to reach the database. */
+const lastWordsMsMax = 10_000
 
 /**
  * Claims jobs of its tasks and runs them.
  *
- *     poll ──claim──▶ executions ──settle──▶ (free slots) ──▶ claim at once
- *                        ▲ abort
- *     heartbeat ─────────┘            maintenance: promote, lose
+ *     lookout ──look──▶ turns ──leases──▶ lanes ──▶ executions
+ *     (notice, poll)      ▲                            │ what they came to
+ *                         └────────────────────────────┘
+ *     heartbeat: extends, aborts        maintenance: promote, reap
  */
 export class Worker {
-  readonly id = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
-  readonly #db: Database
+  readonly #turnDb: Database
+  readonly #backgroundDb: Database
   readonly #events: Events
   readonly #tasks: ReadonlyMap<string, Task<unknown, unknown>>
-  readonly #queues: readonly string[]
-  readonly #payloadBytesMax: number
-  readonly #concurrency: number
-  readonly #pollMs: number
+  readonly #queues: Readonly<Record<string, number>>
   readonly #graceMs: number
-  readonly #running = new Map<number, { execution: Execution; done: Promise<void> }>()
+  readonly #bench: Bench
+  readonly #held = new Set<Execution>()
+  readonly #lanes: Lanes
+  readonly #turns: Turns
+  readonly #lookout: Lookout
   readonly #heartbeat: Heartbeat
   readonly #maintenance: Maintenance
-  #turn = 0
+  #id = newWorkerId()
+  /** A job that may have killed its worker: it runs when all others have ended, and nothing is claimed meanwhile. */
+  #suspect: Execution | undefined
+  #suspectWanted = true
+  #ended = 0
+  #released = 0
   #stopping = false
-  #stopped: Promise<void> | undefined
-  #rest: { timer: NodeJS.Timeout; end: () => void } | undefined
-  readonly #loop: Promise<void>
+  #stopped: Promise<StopReport> | undefined
+  #onQuiet: () => void = () => {}
+  #waitTimer: NodeJS.Timeout | undefined
+  #stopHearing: () => void = () => {}
 
   constructor(
     db: Database,
@@ -55,108 +86,235 @@ export class Worker {
     options: WorkOptions,
     payloadBytesMax: number,
   ) {
-    this.#db = db
     this.#events = events
-    this.#payloadBytesMax = payloadBytesMax
-    this.#concurrency = checkedInteger(
+    this.#tasks = byName(tasks)
+    const concurrency = checkedInteger(
       options.concurrency ?? defaults.concurrency,
       'concurrency',
       1,
       limits.concurrencyMax,
     )
-    this.#pollMs = durationMs(options.poll ?? defaults.pollMs, 'poll', limits.pollMsMin, limits.timerMsMax)
+    const pollMs = durationMs(options.poll ?? defaults.pollMs, 'poll', limits.pollMsMin, limits.timerMsMax)
     this.#graceMs = durationMs(options.grace ?? defaults.shutdownGraceMs, 'grace', 0, limits.timerMsMax)
-    this.#tasks = byName(tasks)
-    this.#queues = [...new Set(tasks.map((task) => task.queue))]
-    this.#heartbeat = new Heartbeat(db, events, () => [...this.#running.values()].map(({ execution }) => execution))
-    this.#maintenance = new Maintenance(db, events, this.#pollMs, () => this.#look())
-    this.#loop = this.#run()
+    this.#queues = queueCaps(tasks, options.queues ?? {}, concurrency)
+    this.#lanes = new Lanes(concurrency, this.#queues)
+
+    // Tried for ever: a worker outlives its database's absence.
+    const patient = { retryMs: Number.POSITIVE_INFINITY, statementMsMax }
+    this.#turnDb = db.sibling({ ...patient, poolSize: 2, applicationName: 'fencepost worker' })
+    this.#backgroundDb = db.sibling({ statementMsMax, poolSize: 2, applicationName: 'fencepost worker (background)' })
+    const worker = () => this.#id
+    this.#turns = new Turns({
+      db: this.#turnDb,
+      events,
+      worker,
+      tasks: [...this.#tasks.keys()],
+      ask: (anyway) => this.#ask(anyway),
+      receive: (leases, claim, sentAtMs) => this.#receive(leases, claim, sentAtMs),
+    })
+    this.#bench = { db, events, turns: this.#turns, payloadBytesMax }
+    this.#lookout = new Lookout({
+      db: this.#backgroundDb,
+      events,
+      worker,
+      queues: Object.keys(this.#queues),
+      pollMs,
+      listen: options.listen ?? true,
+      look: () => this.#look(),
+    })
+    this.#heartbeat = new Heartbeat({
+      db: this.#backgroundDb,
+      events,
+      worker,
+      stopping: () => this.#stopping,
+      held: () => this.#held,
+      onLost: () => this.#goOnAsNew(),
+    })
+    this.#maintenance = new Maintenance({
+      db: this.#backgroundDb,
+      events,
+      pollMs,
+      onRound: (moved) => {
+        this.#suspectWanted = true
+        if (moved) this.#look()
+      },
+    })
+  }
+
+  get id(): string {
+    return this.#id
+  }
+
+  /** How many round trips it has made to settle and to claim. */
+  get turns(): number {
+    return this.#turns.count
+  }
+
+  /** Makes itself known and begins to claim. */
+  async begin(): Promise<void> {
+    await this.#register()
+    this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
+    this.#stopHearing = this.#events.on('enqueued', ({ queue }) => {
+      if (queue in this.#queues) this.#look()
+    })
+    this.#look()
   }
 
   /** Stops claiming, waits for running handlers, then aborts and gives back what is left, at no charge. */
-  stop(): Promise<void> {
+  stop(): Promise<StopReport> {
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
 
-  async #stop(): Promise<void> {
-    this.#stopping = true
-    this.#look()
-    await this.#loop
-    await this.#maintenance.stop()
-    const all = Promise.allSettled([...this.#running.values()].map(({ done }) => done))
-    let timer: NodeJS.Timeout | undefined
-    const grace = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#graceMs)
-    })
-    await Promise.race([all, grace])
-    clearTimeout(timer)
-    await Promise.all([...this.#running.values()].map(({ execution }) => execution.giveBack('shutdown')))
-    await this.#heartbeat.stop()
+  /** What to claim with the next turn. */
+  #ask(anyway: boolean): Claim | undefined {
+    if (this.#stopping || this.#suspect) return undefined
+    const claim = this.#lanes.claim(anyway, this.#suspectWanted || this.#lanes.isEmpty)
+    if (claim) this.#suspectWanted = false
+    return claim
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopping) {
-      const room = this.#concurrency - this.#running.size
-      const claimed = room > 0 ? await this.#claim(room) : 0
-      if (claimed < room || this.#running.size >= this.#concurrency) await this.#wait()
-    }
+  #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number): void {
+    const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
+    for (const lease of leases) this.#accept(lease, sentAtMs)
+    if (dry) this.#lookout.nothing(leases.length > 0)
+    else this.#lookout.found()
   }
 
-  async #claim(room: number): Promise<number> {
-    let claimed = 0
-    for (const queue of this.#queues) {
-      if (claimed >= room || this.#stopping) break
-      try {
-        const leases = await claim(this.#db, {
-          queue,
-          limit: room - claimed,
-          worker: this.id,
-          tasks: [...this.#tasks.keys()],
-          turn: ++this.#turn,
-        })
-        claimed += leases.length
-        if (this.#stopping && leases.length > 0) await release(this.#db, leases, 'shutdown')
-        else for (const lease of leases) this.#execute(lease)
-      } catch (error) {
-        this.#events.emit('error', { during: `claiming from queue ${queue}`, error })
-        return 0
-      }
-    }
-    return claimed
-  }
-
-  #execute(lease: Lease): void {
+  #accept(lease: TurnLease, claimedAtMs: number): void {
     const task = this.#tasks.get(lease.task) as Task<unknown, unknown>
-    this.#events.emit('claimed', { jobId: lease.jobId, task: lease.task, worker: this.id, attempt: lease.tries })
-    const execution = new Execution(this.#db, this.#events, task, lease, this.#payloadBytesMax)
-    const done = execution
-      .run()
+    const execution = new Execution(this.#bench, task, lease, claimedAtMs)
+    this.#held.add(execution)
+    const { jobId, tries } = lease
+    this.#events.emit('claimed', { jobId, task: lease.task, worker: this.#id, attempt: tries })
+    if (this.#stopping) {
+      this.#giveBack(execution, 'shutdown')
+    } else if (!lease.started) {
+      this.#suspect = execution
+      this.#runSuspectWhenAlone()
+    } else if (this.#lanes.enter(execution)) {
+      this.#run(execution)
+    } else {
+      this.#waitTimer ??= setTimeout(() => this.#giveBackLate(), waitMsMax)
+    }
+  }
+
+  /** The slot is taken. */
+  #run(execution: Execution): void {
+    const { lease } = execution
+    const leave = () => {
+      this.#ended++
+      for (const next of this.#lanes.leave(lease.queue)) this.#run(next)
+      this.#runSuspectWhenAlone()
+      if (this.#lanes.isEmpty) this.#onQuiet()
+    }
+    if (performance.now() > execution.validUntilMs) {
+      // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already.
+      this.#held.delete(execution)
+      leave()
+      return
+    }
+    void execution
+      .run(leave)
       .catch((error: unknown) => this.#events.emit('error', { during: `settling job ${lease.jobId}`, error }))
-      .finally(() => {
-        this.#running.delete(lease.leaseId)
+      .finally(() => this.#held.delete(execution))
+  }
+
+  #runSuspectWhenAlone(): void {
+    const execution = this.#suspect
+    if (!execution || !this.#lanes.isEmpty || this.#stopping) return
+    void this.#turns.start(execution.lease).then(
+      ({ answer, cancelRequested }) => {
+        this.#suspect = undefined
+        if (answer === 'stale') this.#held.delete(execution)
+        else if (cancelRequested) this.#giveBack(execution, 'cancelled')
+        else if (this.#stopping) this.#giveBack(execution, 'shutdown')
+        else if (this.#lanes.enter(execution)) this.#run(execution)
         this.#look()
-      })
-    this.#running.set(lease.leaseId, { execution, done })
+      },
+      () => this.#held.delete(execution),
+    )
   }
 
-  /** Ends the current rest: there may be room, work, or an order to stop. */
+  #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {
+    if (execution.isSettling) return
+    this.#released++
+    void execution
+      .giveBack(reason)
+      .catch((error: unknown) =>
+        this.#events.emit('error', { during: `giving back job ${execution.lease.jobId}`, error }),
+      )
+      .finally(() => this.#held.delete(execution))
+  }
+
+  #giveBackLate(): void {
+    this.#waitTimer = undefined
+    for (const execution of this.#lanes.drop(performance.now() - waitMsMax)) this.#giveBack(execution, 'no_room')
+    if (this.#lanes.waiting > 0) this.#waitTimer = setTimeout(() => this.#giveBackLate(), waitMsMax)
+  }
+
   #look(): void {
-    this.#rest?.end()
+    if (this.#stopping) return
+    this.#lanes.refill()
+    this.#turns.look()
   }
 
-  #wait(): Promise<void> {
-    if (this.#stopping) return Promise.resolve()
+  async #stop(): Promise<StopReport> {
+    this.#stopping = true
+    this.#events.emit('worker_stopping', { worker: this.#id, running: this.#lanes.running })
+    this.#ended = 0
+    this.#released = 0
+    clearTimeout(this.#waitTimer)
+    this.#stopHearing()
+    const unbegun = this.#lanes.drop()
+    if (this.#suspect) unbegun.push(this.#suspect)
+    const drained = within(this.#graceMs, this.#quiet())
+    // A claim that is still on its way must not take up again what is given back.
+    await within(lastWordsMsMax, Promise.all([this.#turns.rest(), this.#lookout.stop(), this.#maintenance.stop()]))
+    for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
+    await drained
+    const finished = this.#ended
+    for (const execution of this.#held) this.#giveBack(execution, 'shutdown')
+    const toldAll = await within(lastWordsMsMax, this.#turns.rest())
+    await within(lastWordsMsMax, this.#heartbeat.stop())
+    if (toldAll) await within(lastWordsMsMax, retireWorker(this.#backgroundDb, this.#id))
+    await Promise.all([this.#turnDb.close(), this.#backgroundDb.close()])
+    const report = { finished, released: this.#released }
+    this.#events.emit('worker_stopped', { worker: this.#id, ...report })
+    return report
+  }
+
+  /** When no handler runs. */
+  #quiet(): Promise<void> {
     return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer)
-        this.#rest = undefined
-        resolve()
-      }
-      const timer = setTimeout(end, this.#pollMs)
-      this.#rest = { timer, end }
+      this.#onQuiet = resolve
+      if (this.#lanes.isEmpty) resolve()
     })
   }
+
+  async #goOnAsNew(): Promise<void> {
+    const worker = this.#id
+    this.#id = newWorkerId()
+    await retireWorker(this.#backgroundDb, worker)
+    await this.#register()
+    this.#events.emit('worker_lost', { worker, now: this.#id })
+    this.#look()
+  }
+
+  async #register(): Promise<void> {
+    await registerWorker(this.#backgroundDb, {
+      id: this.#id,
+      pid: process.pid,
+      host: hostname(),
+      version: packageVersion,
+      queues: this.#queues,
+      tasks: [...this.#tasks.keys()],
+    })
+  }
+}
+
+function newWorkerId(): string {
+  return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
 }
 
 function byName(tasks: readonly Task<unknown, unknown>[]): ReadonlyMap<string, Task<unknown, unknown>> {
@@ -166,4 +324,29 @@ function byName(tasks: readonly Task<unknown, unknown>[]): ReadonlyMap<string, T
     named.set(task.name, task)
   }
   return named
+}
+
+/** The queues of the tasks, and those that are named, each with how many handlers it may have. */
+function queueCaps(
+  tasks: readonly Task<unknown, unknown>[],
+  named: Readonly<Record<string, number>>,
+  concurrency: number,
+): Record<string, number> {
+  const caps = Object.fromEntries(tasks.map(({ queue }) => [queue, concurrency]))
+  for (const [queue, cap] of Object.entries(named)) {
+    checkedName(queue, 'a queue of work()')
+    caps[queue] = checkedInteger(cap, `queues.${queue}`, 1, limits.concurrencyMax)
+  }
+  return caps
+}
+
+/** Whether it came in time. */
+async function within(ms: number, awaited: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms)
+  })
+  const inTime = await Promise.race([awaited.then(() => true), late])
+  clearTimeout(timer)
+  return inTime
 }

@@ -5,7 +5,7 @@ import type { Fence } from '../../src/job/places.js'
 import { advanceLabClock } from '../../src/lab/lab-clock.js'
 import { Database } from '../../src/store/database.js'
 import { enqueue, type NewJob } from '../../src/store/enqueue.js'
-import { claim, type Lease, start } from '../../src/store/lease.js'
+import { type ClaimedLease, claim, start } from '../../src/store/lease.js'
 import { readJob } from '../../src/store/read.js'
 import { databaseUrl, query, templateName } from './test-server.js'
 
@@ -53,7 +53,7 @@ export async function setup() {
       return made.id
     },
     /** Leases the next job, started unless asked otherwise. */
-    async take(options: { worker?: string; started?: boolean; queue?: string } = {}): Promise<Lease> {
+    async take(options: { worker?: string; started?: boolean; queue?: string } = {}): Promise<ClaimedLease> {
       const [lease] = await claim(db, { queue: options.queue ?? 'default', limit: 1, worker: options.worker ?? 'w1' })
       if (!lease) throw new Error('there was nothing to claim')
       if (options.started !== false) await start(db, [lease])

@@ -26,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   lab: ['audit', 'client', 'errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'worker'],
   client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker'],
   audit: ['errors', 'job', 'package-root', 'store'],
-  worker: ['errors', 'events', 'job', 'limits', 'store', 'task'],
+  worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task'],
   store: ['errors', 'job', 'limits', 'package-root', 'task'],
   events: ['errors', 'job'],
   job: ['errors', 'limits', 'task'],

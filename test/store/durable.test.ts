@@ -4,6 +4,7 @@ import { enqueue } from '../../src/store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
 import { fail, finish, park, release } from '../../src/store/settle.js'
 import { beginStep, endStep } from '../../src/store/step.js'
+import { reapExpired } from '../../src/store/worker.js'
 import { sqlFilesUnderTest } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
@@ -22,6 +23,7 @@ const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>
     fail(s, [{ ...lease, errorText: '1', delayMs: 0, final: false }]),
   'release commits durably where the session has synchronous_commit off': (s, lease) => release(s, [lease], 'x'),
   'lose commits durably where the session has synchronous_commit off': (s) => loseExpired(s),
+  'reap commits durably where the session has synchronous_commit off': (s) => reapExpired(s, 0),
   'park commits durably where the session has synchronous_commit off': (s, lease) => park(s, lease, 'go', null),
   'begin_step commits durably where the session has synchronous_commit off': (s, lease) =>
     beginStep(s, lease, 'pay', null, true),

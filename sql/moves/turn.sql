@@ -1,0 +1,96 @@
+-- turn(worker, turn, again, finish …, fail …, release …, start …, queues, limits, room, suspects, tasks)
+--   → (kind, job_id, lease_id, nonce, answer, outcome, flag, task, payload, queue, priority, tries, failures, losses,
+--      releases, failures_max, lease_ms, created_at)
+--
+-- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
+-- about to run, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
+-- Answers, by kind: `finish`, `fail`, `release`: what the move answers (flag: duplicate), except the plain `finished`,
+--   which is nearly all of them and is not worth its bytes; `start`: flag is cancel_requested; `lease`: a claimed job,
+--   answer `started` or `held`.
+-- Claims from the queues in the order given, each at most its limit, together at most `room`; from the
+-- first of them also one suspect (see claim) if `suspects`.
+-- Locks: all lease rows in order of lease_id; then those of claim().
+create or replace function fencepost.turn(
+  p_worker text, p_turn bigint, p_again boolean,
+  p_finish_jobs uuid[], p_finish_leases bigint[], p_finish_nonces bigint[], p_results jsonb[],
+  p_fail_jobs uuid[], p_fail_leases bigint[], p_fail_nonces bigint[], p_errors jsonb[], p_delays_ms bigint[],
+  p_finals boolean[],
+  p_release_jobs uuid[], p_release_leases bigint[], p_release_nonces bigint[], p_reasons text[],
+  p_start_jobs uuid[], p_start_leases bigint[], p_start_nonces bigint[],
+  p_queues text[], p_limits integer[], p_room integer, p_suspects boolean, p_tasks text[]
+) returns table (
+  kind text, job_id uuid, lease_id bigint, nonce bigint, answer text, outcome fencepost.outcome, flag boolean,
+  task text, payload jsonb, queue text, priority smallint, tries integer, failures smallint, losses smallint,
+  releases integer, failures_max smallint, lease_ms integer, created_at timestamptz
+)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_room integer := p_room;
+  v_taken bigint;
+begin
+  if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
+     + (p_start_leases is not null)::int > 1 then
+    -- Each move locks in order of lease_id; several of them in a row would not, and could deadlock with a cancel.
+    perform 1 -- guard: turn.lock_order
+    from fencepost.leased l
+    where l.lease_id = any (p_finish_leases || p_fail_leases || p_release_leases || p_start_leases)
+    order by l.lease_id
+    for update;
+  end if;
+
+  if p_finish_leases is not null then
+    for kind, job_id, lease_id, answer, outcome, flag in
+      select 'finish', f.job_id, f.lease_id, f.answer, f.outcome, f.duplicate
+      from fencepost.finish(p_finish_jobs, p_finish_leases, p_finish_nonces, p_results) f
+      where f.answer <> 'finished' or f.duplicate
+    loop
+      return next;
+    end loop;
+  end if;
+
+  if p_fail_leases is not null then
+    for kind, job_id, lease_id, answer, outcome, flag in
+      select 'fail', f.job_id, f.lease_id, f.answer, f.outcome, false
+      from fencepost.fail(p_fail_jobs, p_fail_leases, p_fail_nonces, p_errors, p_delays_ms, p_finals) f
+    loop
+      return next;
+    end loop;
+  end if;
+
+  if p_release_leases is not null then
+    for kind, job_id, lease_id, answer, outcome, flag in
+      select 'release', f.job_id, f.lease_id, f.answer, f.outcome, false
+      from (
+        select r.reason, array_agg(r.job_id) as jobs, array_agg(r.lease_id) as leases, array_agg(r.nonce) as nonces
+        from unnest(p_release_jobs, p_release_leases, p_release_nonces, p_reasons) as r(job_id, lease_id, nonce, reason)
+        group by r.reason
+      ) r, fencepost.release(r.jobs, r.leases, r.nonces, r.reason) f
+    loop
+      return next;
+    end loop;
+  end if;
+
+  if p_start_leases is not null then
+    for kind, job_id, lease_id, answer, outcome, flag in
+      select 'start', s.job_id, s.lease_id, s.answer, null, s.cancel_requested
+      from fencepost.start(p_start_jobs, p_start_leases, p_start_nonces) s
+    loop
+      return next;
+    end loop;
+  end if;
+
+  for i in 1 .. coalesce(cardinality(p_queues), 0) loop
+    exit when v_room <= 0;
+    return query
+      select 'lease', c.job_id, c.lease_id, c.nonce, case when c.started then 'started' else 'held' end,
+             null::fencepost.outcome, c.losses > 0, c.task, c.payload, c.queue, c.priority, c.tries, c.failures,
+             c.losses, c.releases, c.failures_max, c.lease_ms, c.created_at
+      from fencepost.claim(p_queues[i], least(p_limits[i], v_room), p_worker, p_tasks, p_turn, p_again,
+                           least(p_limits[i], v_room), case when p_suspects and i = 1 then 1 else 0 end) c;
+    get diagnostics v_taken = row_count;
+    v_room := v_room - v_taken;
+  end loop;
+end $$;

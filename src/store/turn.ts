@@ -1,0 +1,141 @@
+import type { Json } from '../job/json.js'
+import type { Fence, Outcome } from '../job/places.js'
+import type { Database } from './database.js'
+import { fenceColumns, type Lease } from './lease.js'
+import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
+
+export interface Release extends Fence {
+  readonly reason: string
+}
+
+/** What a worker says and asks in one round trip. */
+export interface Turn {
+  readonly worker: string
+  /** A number that this worker never used before: a repeat of the call then answers the same leases. */
+  readonly turn: number
+  readonly finish: readonly Finish[]
+  readonly fail: readonly Failure[]
+  readonly release: readonly Release[]
+  readonly start: readonly Fence[]
+  readonly claim: {
+    readonly queues: readonly { readonly queue: string; readonly limit: number }[]
+    readonly room: number
+    /** Whether a job whose worker died under it may come, to be run alone. */
+    readonly suspect: boolean
+  }
+  readonly tasks: readonly string[]
+}
+
+export interface TurnLease extends Lease {
+  /** A suspect is not started by the claim. */
+  readonly started: boolean
+}
+
+/** A finish that is not told went as one would expect. */
+export interface TurnAnswer {
+  readonly finish: readonly Finished[]
+  readonly fail: readonly Settled<FailAnswer>[]
+  readonly release: readonly Settled<ReleaseAnswer>[]
+  readonly start: readonly { jobId: string; leaseId: number; answer: 'started' | 'stale'; cancelRequested: boolean }[]
+  readonly leases: readonly TurnLease[]
+}
+
+interface TurnRow {
+  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease'
+  job_id: string
+  lease_id: number
+  nonce: number
+  answer: string
+  outcome: Outcome | null
+  flag: boolean
+  task: string
+  payload: Json
+  queue: string
+  priority: number
+  tries: number
+  failures: number
+  losses: number
+  releases: number
+  failures_max: number
+  lease_ms: number
+  created_at: Date
+}
+
+const statement = `select * from fencepost.turn($1, $2, $3,
+  $4::uuid[], $5::bigint[], $6::bigint[], $7::jsonb[],
+  $8::uuid[], $9::bigint[], $10::bigint[], $11::jsonb[], $12::bigint[], $13::boolean[],
+  $14::uuid[], $15::bigint[], $16::bigint[], $17::text[],
+  $18::uuid[], $19::bigint[], $20::bigint[],
+  $21::text[], $22::integer[], $23, $24, $25::text[])`
+
+/** Settles, starts and claims, in one statement and one commit. */
+export async function takeTurn(db: Database, turn: Turn): Promise<TurnAnswer> {
+  const { finish, fail, release, start, claim } = turn
+  const rows = await db.move<TurnRow>(statement, (again) => [
+    turn.worker,
+    turn.turn,
+    again,
+    ...fencesOrNull(finish),
+    orNull(finish, (item) => item.resultText),
+    ...fencesOrNull(fail),
+    orNull(fail, (item) => item.errorText),
+    orNull(fail, (item) => item.delayMs),
+    orNull(fail, (item) => item.final),
+    ...fencesOrNull(release),
+    orNull(release, (item) => item.reason),
+    ...fencesOrNull(start),
+    orNull(claim.queues, (item) => item.queue),
+    orNull(claim.queues, (item) => item.limit),
+    claim.room,
+    claim.suspect,
+    turn.tasks,
+  ])
+  return {
+    finish: ofKind(rows, 'finish', (row) => ({ ...settled<Finished['answer']>(row), duplicate: row.flag })),
+    fail: ofKind(rows, 'fail', settled<FailAnswer>),
+    release: ofKind(rows, 'release', settled<ReleaseAnswer>),
+    start: ofKind(rows, 'start', (row) => ({
+      jobId: row.job_id,
+      leaseId: row.lease_id,
+      answer: row.answer as 'started' | 'stale',
+      cancelRequested: row.flag,
+    })),
+    leases: ofKind(rows, 'lease', lease),
+  }
+}
+
+function orNull<Item, Value>(items: readonly Item[], value: (item: Item) => Value): Value[] | null {
+  return items.length === 0 ? null : items.map(value)
+}
+
+function fencesOrNull(fences: readonly Fence[]) {
+  return fences.length === 0 ? [null, null, null] : fenceColumns(fences)
+}
+
+function ofKind<Told>(rows: readonly TurnRow[], kind: TurnRow['kind'], told: (row: TurnRow) => Told): Told[] {
+  return rows.filter((row) => row.kind === kind).map(told)
+}
+
+function settled<Answer extends string>(row: TurnRow): Settled<Answer> {
+  return { jobId: row.job_id, leaseId: row.lease_id, answer: row.answer as Answer, outcome: row.outcome }
+}
+
+function lease(row: TurnRow): TurnLease {
+  return {
+    jobId: row.job_id,
+    leaseId: row.lease_id,
+    nonce: row.nonce,
+    task: row.task,
+    queue: row.queue,
+    priority: row.priority,
+    payload: row.payload,
+    tries: row.tries,
+    failures: row.failures,
+    losses: row.losses,
+    releases: row.releases,
+    failuresMax: row.failures_max,
+    leaseMs: row.lease_ms,
+    createdAt: row.created_at,
+    started: row.answer === 'started',
+  }
+}

@@ -1,0 +1,170 @@
+import type { TurnLease } from '../store/turn.js'
+import type { Execution } from './executor.js'
+import type { Claim } from './turns.js'
+
+/** However fast the handlers are, no more than this waits in one process. */
+const aheadMax = 1_000
+
+interface Lane {
+  readonly queue: string
+  /** How many of its handlers may run at the same time. */
+  readonly cap: number
+  running: number
+  /** Claimed, and waiting for a handler to end: next in line. */
+  readonly waiting: Execution[]
+  /** Asked for by turns that are on their way. */
+  asked: number
+  /** Endings per millisecond, lately. */
+  rate: number
+  ended: number
+  /** The last claim found less than it asked for. */
+  dry: boolean
+}
+
+/**
+ * Who may run, and how much to claim: free handlers, plus as many jobs as will have ended before the next turn can bring
+ * new ones. With slow handlers that is none; with fast ones it keeps them from waiting for the round trip (concurrency 10
+ * then runs at the speed of the database instead of 10 jobs per round trip).
+ */
+export class Lanes {
+  readonly #concurrency: number
+  readonly #lanes: readonly Lane[]
+  readonly #byQueue: ReadonlyMap<string, Lane>
+  #running = 0
+  #turnMs = 1
+  #answeredAtMs = performance.now()
+  #first = 0
+
+  constructor(concurrency: number, caps: Readonly<Record<string, number>>) {
+    this.#concurrency = concurrency
+    this.#lanes = Object.entries(caps).map(([queue, cap]) => ({
+      queue,
+      cap: Math.min(cap, concurrency),
+      running: 0,
+      waiting: [],
+      asked: 0,
+      rate: 0,
+      ended: 0,
+      dry: false,
+    }))
+    this.#byQueue = new Map(this.#lanes.map((lane) => [lane.queue, lane]))
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  get waiting(): number {
+    return this.#lanes.reduce((count, { waiting }) => count + waiting.length, 0)
+  }
+
+  get isEmpty(): boolean {
+    return this.#running === 0 && this.waiting === 0
+  }
+
+  /** Takes a handler's slot for this job, or puts it in line. */
+  enter(execution: Execution): boolean {
+    const lane = this.#lane(execution.lease.queue)
+    if (!this.#hasSlot(lane)) {
+      lane.waiting.push(execution)
+      return false
+    }
+    this.#occupy(lane)
+    return true
+  }
+
+  /** A handler has ended; answers those whose turn it is now, their slots taken. */
+  leave(queue: string): Execution[] {
+    const lane = this.#lane(queue)
+    lane.running--
+    lane.ended++
+    this.#running--
+    const next: Execution[] = []
+    // Its own queue first, then any other that waited for the worker's last slot.
+    for (const candidate of [lane, ...this.#lanes]) {
+      while (candidate.waiting.length > 0 && this.#hasSlot(candidate)) {
+        this.#occupy(candidate)
+        next.push(candidate.waiting.shift() as Execution)
+      }
+    }
+    return next
+  }
+
+  /** Takes those that wait out of the line: all, or those that have waited too long for what the rate promised. */
+  drop(arrivedBeforeMs = Number.POSITIVE_INFINITY): Execution[] {
+    return this.#lanes.flatMap((lane) => {
+      const late = lane.waiting.filter(({ arrivedAtMs }) => arrivedAtMs < arrivedBeforeMs)
+      if (late.length > 0) {
+        lane.rate = 0
+        lane.waiting.splice(0, lane.waiting.length, ...lane.waiting.filter((execution) => !late.includes(execution)))
+      }
+      return late
+    })
+  }
+
+  /** What there is room for. Unless there is a turn anyway, queues that were empty are not asked. */
+  claim(anyway: boolean, suspect: boolean): Claim | undefined {
+    let room = this.#concurrency - this.#running
+    for (const lane of this.#lanes) room += this.#ahead(lane) - lane.waiting.length - lane.asked
+    if (room <= 0) return undefined
+    const queues = []
+    for (let i = 0; i < this.#lanes.length; i++) {
+      // Each turn begins with another queue, so that none starves behind the others.
+      const lane = this.#lanes[(this.#first + i) % this.#lanes.length] as Lane
+      const window = lane.cap + this.#ahead(lane)
+      const free = window - lane.running - lane.waiting.length - lane.asked
+      if (free <= 0 || (lane.dry && !anyway)) continue
+      // Half the window at most: while one turn's jobs run, the other turn brings the next.
+      queues.push({ queue: lane.queue, limit: Math.min(free, Math.ceil(window / 2)) })
+    }
+    if (queues.length === 0) return undefined
+    this.#first++
+    for (const { queue, limit } of queues) this.#lane(queue).asked += limit
+    return { queues, room, suspect }
+  }
+
+  /** The answer to a claim: what was found, and how long it took. */
+  answered({ queues, room }: Claim, leases: readonly TurnLease[], sentAtMs: number): { dry: boolean } {
+    const nowMs = performance.now()
+    const sinceMs = Math.max(nowMs - this.#answeredAtMs, 0.05)
+    this.#answeredAtMs = nowMs
+    this.#turnMs = mixed(this.#turnMs, nowMs - sentAtMs)
+    for (const lane of this.#lanes) {
+      lane.rate = mixed(lane.rate, lane.ended / sinceMs)
+      lane.ended = 0
+    }
+    for (const { queue, limit } of queues) {
+      const lane = this.#lane(queue)
+      lane.asked -= limit
+      const found = leases.reduce((count, lease) => count + (lease.queue === queue ? 1 : 0), 0)
+      lane.dry = found < limit && leases.length < room
+    }
+    return { dry: queues.some(({ queue }) => this.#lane(queue).dry) }
+  }
+
+  /** Something may have come: look, whatever the last claim found. */
+  refill(): void {
+    for (const lane of this.#lanes) lane.dry = false
+  }
+
+  #ahead(lane: Lane): number {
+    return Math.min(aheadMax, Math.floor(2 * lane.rate * this.#turnMs))
+  }
+
+  #hasSlot(lane: Lane): boolean {
+    return lane.running < lane.cap && this.#running < this.#concurrency
+  }
+
+  #occupy(lane: Lane): void {
+    lane.running++
+    this.#running++
+  }
+
+  #lane(queue: string): Lane {
+    return this.#byQueue.get(queue) as Lane
+  }
+}
+
+function mixed(old: number, now: number): number {
+  return old * 0.7 + now * 0.3
+}

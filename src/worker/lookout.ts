@@ -1,0 +1,121 @@
+import type { Events } from '../events.js'
+import type { Database } from '../store/database.js'
+import type { Listener } from '../store/listener.js'
+import { awake, fallAsleep, oldestTransaction, readyChannel } from '../store/worker.js'
+
+const lookMsMin = 5
+/** After this long without a job the worker asks to be notified: before, the next look is cheaper for everyone. */
+const restlessMs = 80
+/** Notified more often than this in a second, it looks by itself again: NOTIFY is a cost to those who enqueue. */
+const noticesPerSecondMax = 20
+
+export interface LookoutOptions {
+  readonly db: Database
+  readonly events: Events
+  readonly worker: () => string
+  readonly queues: readonly string[]
+  readonly pollMs: number
+  /** False: polling only. A URL: where to listen, if that cannot be done where the work is done (PgBouncer). */
+  readonly listen: boolean | string
+  /** Look for work now. */
+  readonly look: () => void
+}
+
+/**
+ * Decides when to look for work again after a claim has found too little.
+ *
+ *     found ──▶ looks after 5, 10, 20 … ms ──80 ms──▶ asleep: notified, and looks every `poll`
+ *       ▲                                              │
+ *       └───────────────── notice, poll ───────────────┘
+ *
+ * Between the empty claim and the moment at which everyone who enqueues can see that this worker sleeps, a job could come
+ * unnoticed. So the sleeper keeps looking until every transaction that may have missed it has ended. A notice that is
+ * lost (its connection broke) costs one poll interval, never the job.
+ */
+export class Lookout {
+  readonly #options: LookoutOptions
+  readonly #listener: Listener | undefined
+  #timer: NodeJS.Timeout | undefined
+  #lookMs = lookMsMin
+  #asleepAs: string | undefined
+  /** Looks are short while a transaction older than this may have missed the sleeper. */
+  #unseenBy: bigint | undefined
+  #notices: number[] = []
+  #stopped = false
+
+  constructor(options: LookoutOptions) {
+    this.#options = options
+    const { listen } = options
+    if (listen !== false) {
+      const db = typeof listen === 'string' ? listen : undefined
+      this.#listener = options.db.listen(
+        readyChannel,
+        (queue) => this.#notice(queue),
+        (error) => this.#trouble('listening', error),
+        db,
+      )
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    clearTimeout(this.#timer)
+    await this.#listener?.close()
+  }
+
+  /** A claim brought all it asked for: no need to wait for the next. */
+  found(): void {
+    this.#lookMs = lookMsMin
+  }
+
+  /** A claim brought less than it asked for. */
+  nothing(foundSome: boolean): void {
+    if (foundSome) this.#lookMs = lookMsMin
+    if (this.#timer !== undefined || this.#stopped) return
+    this.#timer = setTimeout(() => void this.#next(), this.#lookMs)
+  }
+
+  async #next(): Promise<void> {
+    const { db, worker, queues, pollMs, look } = this.#options
+    this.#lookMs = Math.min(this.#lookMs * 2, pollMs)
+    try {
+      if (this.#listener && this.#lookMs > Math.min(restlessMs, pollMs / 2) && this.#asleepAs !== worker()) {
+        this.#asleepAs = worker()
+        this.#unseenBy = await fallAsleep(db, this.#asleepAs, queues)
+        this.#lookMs = lookMsMin
+      } else if (this.#unseenBy !== undefined && (await oldestTransaction(db)) >= this.#unseenBy) {
+        // Read before the look: what it does not find now will be notified.
+        this.#unseenBy = undefined
+        this.#lookMs = pollMs
+      }
+    } catch (error) {
+      this.#asleepAs = undefined
+      this.#trouble('falling asleep', error)
+    }
+    this.#timer = undefined
+    if (!this.#stopped) look()
+  }
+
+  #notice(queue: string): void {
+    if (this.#stopped || (queue !== '' && !this.#options.queues.includes(queue))) return
+    const now = performance.now()
+    this.#notices = [...this.#notices.filter((at) => now - at < 1_000), now]
+    if (this.#notices.length > noticesPerSecondMax) void this.#rise()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#options.look()
+  }
+
+  async #rise(): Promise<void> {
+    const asleepAs = this.#asleepAs
+    if (asleepAs === undefined) return
+    this.#asleepAs = undefined
+    this.#unseenBy = undefined
+    this.#lookMs = lookMsMin
+    await awake(this.#options.db, asleepAs).catch((error: unknown) => this.#trouble('waking up', error))
+  }
+
+  #trouble(doing: string, error: unknown): void {
+    if (!this.#stopped) this.#options.events.emit('error', { during: doing, error })
+  }
+}

@@ -1,0 +1,131 @@
+import { expect, it } from 'vitest'
+import { reapExpired, registerWorker, seeWorker } from '../../src/store/worker.js'
+import { Session } from '../harness/session.js'
+import { setup } from '../harness/setup.js'
+
+const everyMs = 500
+
+/** Beats as a worker would, so that there is no gap, until the time has passed. */
+async function beatFor(bundle: Awaited<ReturnType<typeof setup>>, ms: number) {
+  const lost = []
+  for (let passed = 0; passed < ms; passed += 5_000) {
+    await bundle.advance(5_000)
+    lost.push(...(await reapExpired(bundle.db, everyMs)))
+  }
+  return lost
+}
+
+const card = { pid: 1, host: 'here', version: '1', queues: {}, tasks: [] }
+
+it('takes back leases that have run out', async () => {
+  const bundle = await setup()
+  const id = await bundle.add()
+  await reapExpired(bundle.db, everyMs)
+  await bundle.take()
+
+  expect(await beatFor(bundle, 35_000)).toMatchObject([{ jobId: id, answer: 'lost' }])
+
+  expect(await bundle.see(id)).toMatchObject({ place: 'ready', losses: 1 })
+})
+
+it('after a gap of more than half a lease gives every lease one more length', async () => {
+  const bundle = await setup()
+  const { db, add, take, advance, see } = bundle
+  const id = await add()
+  await reapExpired(db, everyMs)
+  await take()
+
+  await advance(60_000) // nobody could reach the database
+  expect(await reapExpired(db, everyMs)).toEqual([])
+  expect(await see(id)).toMatchObject({ place: 'leased' })
+
+  expect(await beatFor(bundle, 25_000)).toEqual([])
+  expect(await beatFor(bundle, 10_000)).toMatchObject([{ jobId: id, answer: 'lost' }])
+})
+
+it('after a gap of less than half a lease reaps as ever', async () => {
+  const bundle = await setup()
+  const { db, add, take, advance } = bundle
+  const id = await add({ leaseMs: 60_000 })
+  await reapExpired(db, everyMs)
+  await take()
+  await beatFor(bundle, 35_000)
+
+  await advance(27_000)
+
+  expect(await reapExpired(db, everyMs)).toMatchObject([{ jobId: id }])
+})
+
+it('after the clock went back leaves of a lease what was left of it, but one length at least', async () => {
+  const bundle = await setup()
+  const { db, add, take, advance, sql } = bundle
+  await add()
+  await add({ leaseMs: 7_000_000 })
+  await reapExpired(db, everyMs)
+  await take()
+  await take()
+
+  await advance(-3_600_000)
+  await reapExpired(db, everyMs)
+
+  const left = await sql<{ seconds: number }>(
+    'select round(extract(epoch from expires_at - fencepost.clock()))::int as seconds from fencepost.leased order by lease_id',
+  )
+  expect(left).toEqual([{ seconds: 30 }, { seconds: 7_000 }])
+})
+
+it('looks no more often than asked, however many processes ask', async () => {
+  const { db, add, take, advance, sql } = await setup()
+  await add({ leaseMs: 1_000 })
+  await reapExpired(db, 10_000)
+  await take()
+  await advance(2_000)
+
+  expect(await reapExpired(db, 10_000)).toEqual([])
+  expect(await sql('select count(*)::int from fencepost.leased')).toEqual([{ count: 1 }])
+  await advance(4_000)
+  expect(await reapExpired(db, 10_000)).toHaveLength(1)
+})
+
+it('does not wait for a process that looks', async () => {
+  const { url, db, connect } = await setup()
+  const session = await Session.open({ url, connect })
+  await reapExpired(db, 0)
+  await session.begin()
+  await reapExpired(session, 0)
+
+  expect(await reapExpired(db, 0)).toEqual([])
+
+  await session.commit()
+})
+
+it('sweeps a worker that was not seen for a minute, and its sleepers', async () => {
+  const bundle = await setup()
+  const { db, sql } = bundle
+  await reapExpired(db, everyMs)
+  await registerWorker(db, { ...card, id: 'dead' })
+  await registerWorker(db, { ...card, id: 'alive' })
+  await sql(`select fencepost.sleep('dead', '{default}'), fencepost.sleep('alive', '{default}')`)
+  await beatFor(bundle, 40_000)
+  await seeWorker(db, 'alive', false)
+
+  await beatFor(bundle, 25_000)
+
+  expect(await sql('select id from fencepost.worker')).toEqual([{ id: 'alive' }])
+  expect(await sql('select worker from fencepost.sleeper')).toEqual([{ worker: 'alive' }])
+  expect(await seeWorker(db, 'dead', false)).toBe(false)
+  expect(await seeWorker(db, 'alive', false)).toBe(true)
+})
+
+it('takes no worker for dead that could not be seen because the database was away', async () => {
+  const bundle = await setup()
+  const { db, sql, advance } = bundle
+  await reapExpired(db, everyMs)
+  await registerWorker(db, { ...card, id: 'cut off' })
+
+  await advance(300_000)
+  await reapExpired(db, everyMs)
+  await beatFor(bundle, 5_000)
+
+  expect(await sql('select id from fencepost.worker')).toEqual([{ id: 'cut off' }])
+})

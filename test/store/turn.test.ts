@@ -1,0 +1,204 @@
+import { expect, it } from 'vitest'
+import { cancel } from '../../src/store/control.js'
+import type { Database } from '../../src/store/database.js'
+import { fail, finish } from '../../src/store/settle.js'
+import { takeTurn, type Turn } from '../../src/store/turn.js'
+import { untilBlocked } from '../harness/blocked.js'
+import { Session } from '../harness/session.js'
+import { forged, setup } from '../harness/setup.js'
+
+let number = 0
+
+function turn(db: Database, said: Partial<Turn> = {}) {
+  return takeTurn(db, {
+    worker: 'w1',
+    turn: ++number,
+    finish: [],
+    fail: [],
+    release: [],
+    start: [],
+    claim: { queues: [], room: 0, suspect: false },
+    tasks: ['test'],
+    ...said,
+  })
+}
+
+const from = (queue: string, limit: number, suspect = false) => ({ queues: [{ queue, limit }], room: limit, suspect })
+
+it('settles, starts and claims in one statement', async () => {
+  const { db, add, take, see } = await setup()
+  const [done, bad, back, next, fresh] = [await add(), await add(), await add(), await add(), await add()]
+  const [first, second, third, fourth] = [await take(), await take(), await take(), await take({ started: false })]
+
+  const answer = await turn(db, {
+    finish: [{ ...first, resultText: '1' }],
+    fail: [{ ...second, errorText: '"no"', delayMs: 60_000, final: false }],
+    release: [{ ...third, reason: 'shutdown' }],
+    start: [fourth],
+    claim: from('default', 5),
+  })
+
+  expect(answer.finish).toEqual([]) // as one would expect, and not worth telling
+  expect(answer.fail).toMatchObject([{ jobId: bad, answer: 'retrying' }])
+  expect(answer.release).toMatchObject([{ jobId: back, answer: 'released' }])
+  expect(answer.start).toMatchObject([{ jobId: next, answer: 'started', cancelRequested: false }])
+  expect(answer.leases.map(({ jobId, started }) => ({ jobId, started }))).toEqual([
+    { jobId: back, started: true },
+    { jobId: fresh, started: true },
+  ])
+  expect(await see(done)).toMatchObject({ outcome: 'succeeded' })
+  expect(await see(bad)).toMatchObject({ place: 'delayed', failures: 1 })
+  expect(await see(back)).toMatchObject({ place: 'leased', releases: 1, tries: 2 })
+})
+
+it('tells what did not go as one would expect', async () => {
+  const { db, add, take } = await setup()
+  const [stale, already] = [await add(), await add()]
+  const [first, second] = [await take(), await take()]
+  await fail(db, [{ ...first, errorText: '1', delayMs: 0, final: false }])
+  await finish(db, [{ ...second, resultText: '1' }])
+
+  const answer = await turn(db, {
+    finish: [
+      { ...first, resultText: '1' },
+      { ...second, resultText: '1' },
+    ],
+    start: [forged(first)],
+  })
+
+  expect(answer.finish.toSorted((a, b) => a.leaseId - b.leaseId)).toMatchObject([
+    { jobId: stale, answer: 'stale', outcome: null },
+    { jobId: already, answer: 'already', outcome: 'succeeded' },
+  ])
+  expect(answer.start).toMatchObject([{ answer: 'stale' }])
+})
+
+it('releases each for its own reason', async () => {
+  const { db, add, take, sql } = await setup()
+  await add()
+  await add()
+  const [first, second] = [await take(), await take()]
+
+  await turn(db, {
+    release: [
+      { ...first, reason: 'shutdown' },
+      { ...second, reason: 'no_room' },
+    ],
+  })
+
+  expect(await sql('select lease_id, reason from fencepost.attempt order by lease_id')).toEqual([
+    { lease_id: first.leaseId, reason: 'shutdown' },
+    { lease_id: second.leaseId, reason: 'no_room' },
+  ])
+})
+
+it('claims from several queues, each up to its limit, and together no more than there is room', async () => {
+  const { db, add } = await setup()
+  for (let i = 0; i < 3; i++) {
+    await add({ queue: 'mail' })
+    await add({ queue: 'reports' })
+  }
+
+  const { leases } = await turn(db, {
+    claim: {
+      queues: [
+        { queue: 'mail', limit: 2 },
+        { queue: 'reports', limit: 3 },
+      ],
+      room: 4,
+      suspect: false,
+    },
+  })
+
+  expect(leases.map(({ queue }) => queue)).toEqual(['mail', 'mail', 'reports', 'reports'])
+})
+
+it('repeated after a lost reply, settles nothing twice and answers the same leases, queue by queue', async () => {
+  const { url, connect, add, take, see } = await setup()
+  const done = await add()
+  const lease = await take()
+  const mail = await add({ queue: 'mail' })
+  const report = await add({ queue: 'reports' })
+  await add({ queue: 'mail' })
+  const session = await Session.open({ url, connect })
+  const said = {
+    turn: ++number,
+    finish: [{ ...lease, resultText: '1' }],
+    claim: {
+      queues: [
+        { queue: 'mail', limit: 1 },
+        { queue: 'reports', limit: 1 },
+      ],
+      room: 2,
+      suspect: false,
+    },
+  }
+
+  const first = await turn(session, said)
+  session.again = true
+  const again = await turn(session, said)
+
+  expect(first.leases.map(({ jobId }) => jobId)).toEqual([mail, report])
+  expect(again.leases).toEqual(first.leases)
+  expect(again.finish).toMatchObject([{ jobId: done, answer: 'already' }])
+  expect(await see(done)).toMatchObject({ outcome: 'succeeded', tries: 1 })
+})
+
+it('keeps a job with losses apart: it comes alone, unstarted, and only when it is asked for', async () => {
+  const { db, add, advance, take, sql, see } = await setup()
+  const suspect = await add()
+  await take()
+  await advance(31_000)
+  await sql('select fencepost.lose()')
+  const innocent = await add()
+
+  const without = await turn(db, { claim: from('default', 10) })
+  const withIt = await turn(db, { claim: from('default', 10, true) })
+
+  expect(without.leases.map(({ jobId }) => jobId)).toEqual([innocent])
+  expect(withIt.leases.map(({ jobId, started }) => ({ jobId, started }))).toEqual([{ jobId: suspect, started: false }])
+  expect(await see(suspect)).toMatchObject({ place: 'leased', losses: 1 })
+})
+
+it('takes at most one suspect, beside the jobs there is room for', async () => {
+  const { db, add, advance, take, sql } = await setup()
+  for (let i = 0; i < 3; i++) await add()
+  for (let i = 0; i < 3; i++) await take()
+  await advance(31_000)
+  await sql('select fencepost.lose()')
+  const fresh = await add()
+
+  const { leases } = await turn(db, { claim: from('default', 10, true) })
+
+  expect(leases.filter(({ losses }) => losses > 0)).toHaveLength(1)
+  expect(leases.filter(({ losses }) => losses === 0).map(({ jobId }) => jobId)).toEqual([fresh])
+})
+
+it('locks its leases in one order with a cancel of several jobs, whatever it says of which', async () => {
+  const { url, connect, sql, add, take } = await setup()
+  await add()
+  await add()
+  const [first, second] = [await take(), await take()]
+  const [worker, person, third] = [
+    await Session.open({ url, connect }),
+    await Session.open({ url, connect }),
+    await Session.open({ url, connect }),
+  ]
+  // The first lease is busy, so that both stop there; without the order the turn would hold the second one already.
+  await third.begin()
+  await third.query('select 1 from fencepost.leased where lease_id = $1 for update', [first.leaseId])
+  const said = turn(worker, {
+    finish: [{ ...second, resultText: '1' }],
+    fail: [{ ...first, errorText: '1', delayMs: 0, final: false }],
+  })
+  await untilBlocked(sql, worker.pid, said)
+
+  const free = await person.query<{ lease_id: number }>(
+    'select lease_id from fencepost.leased order by lease_id for update skip locked',
+  )
+
+  expect(free.map(({ lease_id }) => lease_id)).toEqual([second.leaseId])
+  await third.commit()
+  expect((await said).fail).toMatchObject([{ answer: 'retrying' }])
+  await cancel(worker, [first.jobId], null)
+})
