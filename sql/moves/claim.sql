@@ -73,7 +73,7 @@ begin
       from (
         select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at,
                fencepost.clock() as claimed_at, -- guard: claim.clock
-               row_number() over (order by t.priority, t.seq) <= p_start
+               sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
         from taken t

@@ -62,6 +62,11 @@ export class Lanes {
     return this.#running === 0 && this.waiting === 0
   }
 
+  /** Nothing is asked for, either. */
+  get isIdle(): boolean {
+    return this.isEmpty && this.#lanes.every(({ asked }) => asked === 0)
+  }
+
   /** Takes a handler's slot for this job, or puts it in line. */
   enter(execution: Execution): boolean {
     const lane = this.#lane(execution.lease.queue)

@@ -70,6 +70,7 @@ export class Worker {
   #id = newWorkerId()
   /** A job that may have killed its worker: it runs when all others have ended, and nothing is claimed meanwhile. */
   #suspect: Execution | undefined
+  #suspectStarts = false
   #suspectWanted = true
   #ended = 0
   #released = 0
@@ -177,6 +178,7 @@ export class Worker {
   #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number): void {
     const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
     for (const lease of leases) this.#accept(lease, sentAtMs)
+    this.#runSuspectWhenAlone()
     if (dry) this.#lookout.nothing(leases.length > 0)
     else this.#lookout.found()
   }
@@ -191,7 +193,6 @@ export class Worker {
       this.#giveBack(execution, 'shutdown')
     } else if (!lease.started) {
       this.#suspect = execution
-      this.#runSuspectWhenAlone()
     } else if (this.#lanes.enter(execution)) {
       this.#run(execution)
     } else {
@@ -204,9 +205,11 @@ export class Worker {
     const { lease } = execution
     const leave = () => {
       this.#ended++
+      if (execution === this.#suspect) this.#suspect = undefined
       for (const next of this.#lanes.leave(lease.queue)) this.#run(next)
       this.#runSuspectWhenAlone()
       if (this.#lanes.isEmpty) this.#onQuiet()
+      this.#turns.look()
     }
     if (performance.now() > execution.validUntilMs) {
       // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already.
@@ -222,18 +225,22 @@ export class Worker {
 
   #runSuspectWhenAlone(): void {
     const execution = this.#suspect
-    if (!execution || !this.#lanes.isEmpty || this.#stopping) return
-    void this.#turns.start(execution.lease).then(
-      ({ answer, cancelRequested }) => {
-        this.#suspect = undefined
+    if (!execution || this.#suspectStarts || !this.#lanes.isIdle || this.#stopping) return
+    this.#suspectStarts = true
+    void this.#turns
+      .start(execution.lease)
+      .then(({ answer, cancelRequested }) => {
         if (answer === 'stale') this.#held.delete(execution)
         else if (cancelRequested) this.#giveBack(execution, 'cancelled')
         else if (this.#stopping) this.#giveBack(execution, 'shutdown')
-        else if (this.#lanes.enter(execution)) this.#run(execution)
+        else if (this.#lanes.enter(execution)) return this.#run(execution)
+        this.#suspect = undefined
         this.#look()
-      },
-      () => this.#held.delete(execution),
-    )
+      })
+      .catch(() => this.#held.delete(execution)) // closed
+      .finally(() => {
+        this.#suspectStarts = false
+      })
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {

@@ -53,6 +53,12 @@ export class FaultProxy {
     await once(this.#server, 'close')
   }
 
+  /** After stop(), at the same address. */
+  async comeBack(): Promise<void> {
+    this.#server.listen(Number(new URL(this.url).port), '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
   #join(client: Socket, server: Socket): void {
     let losing: Fault | undefined
     let reply = Buffer.alloc(0)

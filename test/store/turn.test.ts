@@ -166,12 +166,15 @@ it('takes at most one suspect, beside the jobs there is room for', async () => {
   for (let i = 0; i < 3; i++) await take()
   await advance(31_000)
   await sql('select fencepost.lose()')
-  const fresh = await add()
+  const fresh = [await add(), await add()]
+  await add()
 
-  const { leases } = await turn(db, { claim: from('default', 10, true) })
+  const { leases } = await turn(db, { claim: from('default', 2, true) })
 
   expect(leases.filter(({ losses }) => losses > 0)).toHaveLength(1)
-  expect(leases.filter(({ losses }) => losses === 0).map(({ jobId }) => jobId)).toEqual([fresh])
+  const others = leases.filter(({ losses }) => losses === 0)
+  expect(others.map(({ jobId }) => jobId)).toEqual(fresh)
+  expect(others.every(({ started }) => started)).toBe(true)
 })
 
 it('locks its leases in one order with a cancel of several jobs, whatever it says of which', async () => {
