@@ -34,11 +34,10 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
 
 async function perform(index: number): Promise<string> {
   if (!actor || !scenario) throw new Error('this actor has not begun')
-  return scenario.steps[index]?.run(actor) ?? rescue(actor)
+  return (scenario.steps[index]?.run ?? scenario.rescue ?? rescue)(actor)
 }
 
 /** What any worker would do with a job it finds. */
-async function rescue(worker: Actor): Promise<string> {
-  const claimed = await worker.claim()
-  return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await worker.commit()}`
+function rescue(worker: Actor): Promise<string> {
+  return worker.claimAndCommit()
 }

@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Fence } from '../job/places.js'
 import { Database, type Queryable } from '../store/database.js'
 import { enqueue, type NewJob } from '../store/enqueue.js'
-import { claim, loseExpired, start } from '../store/lease.js'
+import { claim, extend, type Lease, loseExpired, start } from '../store/lease.js'
 import { fail, finish } from '../store/settle.js'
 import { advanceLabClock } from './lab-clock.js'
 
@@ -132,7 +132,7 @@ export class Actor {
   }
 
   async lose(): Promise<string> {
-    const lost = await loseExpired(this.db)
+    const lost = (await loseExpired(this.db)).sort((one, other) => one.leaseId - other.leaseId)
     return lost.map(({ answer, leaseId }) => `lease ${leaseId} ${answer}`).join(', ') || 'nothing to take back'
   }
 
@@ -152,6 +152,35 @@ export class Actor {
   #held(): Fence {
     if (!this.lease) throw new Error(`${this.name} has never had a lease`)
     return this.lease
+  }
+
+  /** What claimMany has taken, whatever became of it. */
+  leases: readonly Lease[] = []
+
+  /** Leases up to so many jobs, of these tasks only if any are named, and starts none of them. */
+  async claimMany(limit: number, tasks?: readonly string[]): Promise<readonly Lease[]> {
+    const known = tasks ? { tasks } : {}
+    this.leases = await claim(this.db, { queue: labQueue, limit, worker: this.name, turn: ++this.#turn, ...known })
+    this.lease = this.leases.at(-1) ?? this.lease
+    return this.leases
+  }
+
+  /** Leases the next job and commits it, as any worker would. */
+  async claimAndCommit(): Promise<string> {
+    const claimed = await this.claim()
+    return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await this.commit()}`
+  }
+
+  /** The heartbeat. */
+  async extend(): Promise<string> {
+    const [answer] = await extend(this.db, [this.#held()])
+    return answer?.answer ?? 'no answer'
+  }
+
+  /** The process is killed from within, as a handler can do it by mistake: no clean-up, and no answer. */
+  die(): Promise<never> {
+    process.kill(process.pid, 'SIGKILL')
+    return new Promise(() => {})
   }
 }
 

@@ -66,7 +66,7 @@ class Performance {
   readonly #played: PlayedStep[] = []
   readonly #players = new Map<string, Player>()
   readonly #clock: Actor
-  #held: { result: Promise<string>; note: string | undefined } | undefined
+  #held: { result: Promise<string>; stopped?: Player } | undefined
 
   constructor(stage: Stage, bundle: Bundle, naive: boolean, fault: FaultPoint | undefined) {
     this.#stage = stage
@@ -107,6 +107,7 @@ class Performance {
     const done = (note: string) => record(note, player.proxy.commits - before)
     if (step.pause === 'released') {
       await this.#stage.openPausePoints()
+      this.#held?.stopped?.signal('SIGCONT')
       done((await this.#held?.result) ?? '')
       this.#held = undefined
     } else if (kill !== undefined) {
@@ -121,8 +122,12 @@ class Performance {
       const paused = player.proxy.paused().then(() => undefined)
       const result = player.run(index)
       const note = await Promise.race([result, paused])
-      this.#held = { result, note }
+      this.#held = { result }
       done(note ?? 'is held up in the middle')
+    } else if (step.pause === 'stopped') {
+      player.signal('SIGSTOP')
+      this.#held = { result: player.run(index), stopped: player }
+      done('SIGSTOP')
     } else {
       if (step.fault === 'reply_cut') void player.proxy.loseReplyOfCommit(1, 'cut')
       done(await player.run(index))
@@ -131,6 +136,7 @@ class Performance {
 
   /** What a running system does by itself: leases run out and are taken back, and some worker takes up what is left. */
   async #recover(): Promise<void> {
+    let times = 0
     for (let round = 0; round < recoveryRoundsMax; round++) {
       const [left] = await this.#stage.db.once<{ jobs: number }>(
         `select (select count(*) from fencepost.ready) + (select count(*) from fencepost.leased)
@@ -141,7 +147,12 @@ class Performance {
       await this.#stage.db.once('select fencepost.lose(), fencepost.promote()')
       const rescuer = await this.#player('rescuer')
       const note = await rescuer.run(-1)
-      this.#played.push({ by: 'rescuer', does: 'takes up what is left', note, commits: 0 })
+      // What goes on and on is one line.
+      const last = this.#played.at(-1)
+      times = last?.by === 'rescuer' && last.note === note ? times + 1 : 1
+      if (times > 1) this.#played.pop()
+      const does = times > 1 ? `takes up what is left, ${times} times` : 'takes up what is left'
+      this.#played.push({ by: 'rescuer', does, note, commits: 0 })
     }
   }
 

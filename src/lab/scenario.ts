@@ -11,9 +11,10 @@ export interface Step {
   readonly run: (actor: Actor) => Promise<string>
   /**
    * `held`: the step is begun and left waiting at a pause point of a naïve function, or runs to its end where there is
-   * none; `released`: whatever is held goes on and is waited for first.
+   * none; `stopped`: the process is stopped (SIGSTOP) with the step before it; `released`: whatever is held or stopped
+   * goes on and is waited for first.
    */
-  readonly pause?: 'held' | 'released'
+  readonly pause?: 'held' | 'stopped' | 'released'
   /** What goes wrong when the step's first commit has reached the server and its reply has not come back. */
   readonly fault?: 'reply_cut' | 'killed'
 }
@@ -30,6 +31,8 @@ export interface Scenario {
   readonly steps: readonly Step[]
   /** What is broken at the end, in words; nothing if the invariant held. */
   readonly check: (inspection: Inspection) => Promise<string[]>
+  /** What a worker does with a job that it finds when the steps are over, if not what any worker would. */
+  readonly rescue?: Step['run']
 }
 
 export function scenario(definition: Scenario): Scenario {
@@ -50,7 +53,7 @@ export function timePasses(does: string, ms: number): Step {
   })
 }
 
-/** What a held step of this actor goes on to do. */
+/** What a held or stopped step of this actor goes on to do. */
 export function goesOn(by: string, does: string): Step {
   return step(by, does, async () => '', { pause: 'released' })
 }

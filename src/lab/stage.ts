@@ -157,6 +157,10 @@ export class Player {
     return this.#cue({ step: stepIndex })
   }
 
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#process.kill(signal)
+  }
+
   /** The next play begins with a new actor. */
   rest(): void {
     this.#resting = true
@@ -180,6 +184,14 @@ export class Player {
     // What lost the race must not go on listening, nor reject unheard.
     for (const other of [answered, gone]) other.catch(() => {})
     listening.abort()
-    return answer ? answer[0].note : 'killed'
+    if (answer) return answer[0].note
+    if (!this.dead) await this.#bury()
+    return 'killed'
+  }
+
+  /** It has killed itself. */
+  async #bury(): Promise<void> {
+    this.dead = true
+    await this.proxy.stop()
   }
 }
