@@ -34,11 +34,11 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
 
 async function perform(index: number): Promise<string> {
   if (!actor || !scenario) throw new Error('this actor has not begun')
-  return scenario.steps[index]?.run(actor) ?? rescue(actor)
+  return scenario.steps[index]?.run(actor) ?? rescue(actor, scenario.handle)
 }
 
 /** What any worker would do with a job it finds. */
-async function rescue(worker: Actor): Promise<string> {
+async function rescue(worker: Actor, handle: Scenario['handle'] = (found) => found.commit()): Promise<string> {
   const claimed = await worker.claim()
-  return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await worker.commit()}`
+  return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await handle(worker)}`
 }
