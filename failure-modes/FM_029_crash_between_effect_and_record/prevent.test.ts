@@ -49,12 +49,12 @@ async function crash(when: 'after the call' | 'before the call', way: 'repeat' |
     )
   const aTask = (by: string) => task('charge', { input: anything, timeout: timeoutMs, run: (_, job) => pay(by, job) })
 
-  const a = await fp.work([aTask('A')], { poll: '20ms', grace: 0 })
+  const a = await fp.work([aTask('A')], { poll: '20ms', concurrency: 1 })
   const reached = gate.reached()
   const job = await fp.enqueue(aTask('A'), null)
   await reached
+  void a.stop() // it must not take the job up again
   await loseAll()
-  await a.stop()
   const b = await client()
   return {
     job,

@@ -12,7 +12,8 @@ it('FM_031: undisturbed, a running handler is told of its cancel, a waiting job 
     async run(input, job) {
       ran.push(input)
       if (input !== 'running') return input
-      await Promise.all([gate.pass(), new Promise((_resolve, reject) => job.signal.addEventListener('abort', reject))])
+      const aborted = new Promise((_resolve, reject) => job.signal.addEventListener('abort', reject))
+      return Promise.all([gate.pass(), aborted])
     },
   })
   const waiting = await fp.enqueue(charge, 'waiting', { delay: '1h' })
