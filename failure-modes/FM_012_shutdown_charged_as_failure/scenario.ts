@@ -31,8 +31,8 @@ async function giveBackOnSigterm(actor: Actor): Promise<string> {
 }
 
 async function commitBoth(actor: Actor): Promise<string> {
-  const first = await actor.claimAndCommit()
-  return first === 'nothing to claim' ? first : `${first}; ${await actor.claimAndCommit()}`
+  const first = await actor.claimAnd()
+  return first === 'nothing to claim' ? first : `${first}; ${await actor.claimAnd()}`
 }
 
 export default scenario({

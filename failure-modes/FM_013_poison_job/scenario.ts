@@ -14,9 +14,8 @@ async function enqueuePoison(actor: Actor): Promise<string> {
 }
 
 /** Whoever runs the job's handler is killed by it: out of memory, a fault in a native module. */
-async function leaseAndDie(actor: Actor): Promise<string> {
-  const claimed = await actor.claim()
-  return claimed === 'nothing to claim' ? claimed : actor.die()
+function leaseAndDie(actor: Actor): Promise<string> {
+  return actor.claimAnd((victim) => victim.die())
 }
 
 export default scenario({
@@ -38,7 +37,7 @@ export default scenario({
     step('D', 'takes the lease back', (d) => d.lose()),
     step('D', 'looks for work', leaseAndDie),
   ],
-  rescue: leaseAndDie,
+  handle: (victim) => victim.die(),
   check: async (found) => {
     const job = await found.job()
     const deaths = job?.attempts.filter(({ ending }) => ending === 'lost').length ?? 0

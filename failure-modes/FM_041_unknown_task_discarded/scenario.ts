@@ -25,7 +25,7 @@ export default scenario({
     timePasses('the lease runs out', 31_000),
     step('B', 'takes the lease back', (b) => b.lose()),
     step('B', 'does not know it, looks for work', workWithoutTheHandler),
-    step('C', 'knows the task, looks for work', (c) => c.claimAndCommit()),
+    step('C', 'knows the task, looks for work', (c) => c.claimAnd()),
   ],
   check: async (found) => {
     const job = await found.job()

@@ -34,10 +34,5 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
 
 async function perform(index: number): Promise<string> {
   if (!actor || !scenario) throw new Error('this actor has not begun')
-  return (scenario.steps[index]?.run ?? scenario.rescue ?? rescue)(actor)
-}
-
-/** What any worker would do with a job it finds. */
-function rescue(worker: Actor): Promise<string> {
-  return worker.claimAndCommit()
+  return scenario.steps[index]?.run(actor) ?? actor.claimAnd(scenario.handle)
 }

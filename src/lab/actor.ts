@@ -1,10 +1,13 @@
 import pg from 'pg'
 import type { Fence } from '../job/places.js'
+import { cancel } from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
 import { enqueue, type NewJob } from '../store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../store/lease.js'
 import { fail, finish } from '../store/settle.js'
+import { beginStep, endStep } from '../store/step.js'
 import { advanceLabClock } from './lab-clock.js'
+import { callOutside } from './outside-world.js'
 
 const labQueue = 'lab'
 export const labLeaseMs = 30_000
@@ -136,6 +139,29 @@ export class Actor {
     return lost.map(({ answer, leaseId }) => `lease ${leaseId} ${answer}`).join(', ') || 'nothing to take back'
   }
 
+  /** Asks for the end of one of the scenario's jobs. */
+  async cancel(index = 0): Promise<string> {
+    const [cancelled] = await cancel(this.db, [this.jobIds[index] as string], null)
+    return cancelled?.answer === 'finished' ? `it has ${cancelled.outcome}` : (cancelled?.answer ?? 'no answer')
+  }
+
+  /** Records the intent to do a step, and takes over one whose effect is ambiguous. */
+  async beginStep(name: string): Promise<string> {
+    return (await beginStep(this.db, this.#held(), name, null, true)).answer
+  }
+
+  async endStep(name: string): Promise<string> {
+    return endStep(this.db, this.#held(), name, { resultText: JSON.stringify(this.name) })
+  }
+
+  /** An effect outside the database. The key, made from the job and the step, is the same on every attempt. */
+  async callOutside(step: string | null): Promise<string> {
+    const { jobId } = this.#held()
+    const key = step === null ? null : `${jobId}/${step}`
+    const charged = await callOutside(this.#url, this.db.schema, { jobId, by: this.name, key })
+    return charged ? 'charged' : 'known by its key, not charged'
+  }
+
   async advance(ms: number): Promise<void> {
     await advanceLabClock(
       { query: (text, values) => this.sql(text, values).then((rows) => ({ rows })) },
@@ -165,10 +191,10 @@ export class Actor {
     return this.leases
   }
 
-  /** Leases the next job and commits it, as any worker would. */
-  async claimAndCommit(): Promise<string> {
+  /** Leases the next job, if there is one, and handles it: without more said, it commits it. */
+  async claimAnd(handle: (actor: Actor) => Promise<string> = (actor) => actor.commit()): Promise<string> {
     const claimed = await this.claim()
-    return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await this.commit()}`
+    return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await handle(this)}`
   }
 
   /** The heartbeat. */

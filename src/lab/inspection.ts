@@ -1,6 +1,7 @@
 import { type AuditReport, audit } from '../audit/audit.js'
 import type { Database } from '../store/database.js'
 import { type JobDetail, readJob } from '../store/read.js'
+import { type OutsideCall, outsideCalls } from './outside-world.js'
 
 /** The note of a step whose actor was killed when its commit had reached the server. */
 export const committedThenKilled = 'committed, then killed before the reply'
@@ -35,6 +36,11 @@ export class Inspection {
     return this.sql(
       `select job_id as "jobId", array_agg(by order by at) as by from fencepost.lab_effect group by job_id`,
     )
+  }
+
+  /** What somebody else's system has received, in that order. */
+  outsideCalls(): Promise<OutsideCall[]> {
+    return outsideCalls({ query: async (text) => ({ rows: await this.sql(text) }) }, this.#db.schema)
   }
 
   /** Jobs that were stored and have not ended, or have succeeded without the effect that belongs to success. */

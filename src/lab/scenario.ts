@@ -29,10 +29,10 @@ export interface Scenario {
   /** How many jobs the actors speak of; their ids are made anew for each play. */
   readonly jobs: number
   readonly steps: readonly Step[]
+  /** What any worker does with a job that it finds and leases; without it, it commits the effect and the outcome. */
+  readonly handle?: (worker: Actor) => Promise<string>
   /** What is broken at the end, in words; nothing if the invariant held. */
   readonly check: (inspection: Inspection) => Promise<string[]>
-  /** What a worker does with a job that it finds when the steps are over, if not what any worker would. */
-  readonly rescue?: Step['run']
 }
 
 export function scenario(definition: Scenario): Scenario {

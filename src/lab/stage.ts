@@ -11,6 +11,7 @@ import type { ActorOptions } from './actor.js'
 import type { Cue } from './actor-process.js'
 import { FaultProxy, pauseNotice } from './fault-proxy.js'
 import { installLabClock } from './lab-clock.js'
+import { installOutsideWorld, outsideOf } from './outside-world.js'
 
 const schemaPrefix = 'fencepost_lab_'
 
@@ -46,6 +47,7 @@ export class Stage {
     try {
       await migrate({ url, schema })
       await installLabClock(control, schema)
+      await installOutsideWorld(control, schema)
       await control.query(
         inSchema(
           `create table fencepost.lab_effect (job_id uuid not null, by text not null, at timestamptz not null default clock_timestamp());
@@ -71,7 +73,8 @@ export class Stage {
     await this.#control.query(
       inSchema(
         `truncate fencepost.job, fencepost.ready, fencepost.leased, fencepost.delayed, fencepost.parked,
-                  fencepost.finished, fencepost.attempt, fencepost.signal, fencepost.lab_effect;
+                  fencepost.finished, fencepost.attempt, fencepost.signal, fencepost.step, fencepost.lab_effect,
+                  ${outsideOf(this.schema)}.call;
          alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
          update fencepost.lab_clock set offset_ms = 0;`,
         this.schema,
@@ -100,9 +103,13 @@ export class Stage {
   async strike(): Promise<void> {
     await Promise.all([...this.#players.values()].map((player) => player.kill()))
     await this.db.close()
-    await this.#control.query(`drop schema if exists "${this.schema}" cascade`)
+    await dropSchemas(this.#control, this.schema)
     await this.#control.end()
   }
+}
+
+async function dropSchemas(control: pg.Client, schema: string): Promise<void> {
+  await control.query(`drop schema if exists ${outsideOf(schema)}, "${schema}" cascade`)
 }
 
 /** Scratch schemas of a lab that was killed: nobody holds their lock any more. */
@@ -117,7 +124,7 @@ async function strikeAbandoned(control: pg.Client): Promise<void> {
       [schema],
     )
     if (!lock.rows[0]?.free) continue
-    await control.query(`drop schema if exists "${schema}" cascade`)
+    await dropSchemas(control, schema)
     await control.query(`select pg_advisory_unlock(hashtext('lab'), hashtext($1))`, [schema])
   }
 }

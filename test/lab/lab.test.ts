@@ -54,6 +54,7 @@ describe('the stage', () => {
                where datname = current_database() and application_name = 'fencepost lab'`)
     await killed.db.close()
     expect(await scratchSchemas()).toEqual([killed.schema])
+    expect(await sql(`select nspname from pg_namespace where nspname like 'outside%'`)).toHaveLength(1)
 
     const inUse = await Stage.build(url, undefined)
     const next = await Stage.build(url, undefined)
@@ -63,6 +64,7 @@ describe('the stage', () => {
     expect(await scratchSchemas()).toEqual([inUse.schema])
     await inUse.strike()
     expect(await scratchSchemas()).toEqual([])
+    expect(await sql(`select nspname from pg_namespace where nspname like 'outside%'`)).toEqual([])
   })
 })
 
