@@ -9,7 +9,9 @@ import { type Counters, type Expected, verify } from './verify.js'
 import { WorkerProcess } from './worker.js'
 import type { WorkerProcessOptions } from './worker-process.js'
 
-const waitMsMax = 40_000
+// A process takes half a second to start, and ten on a machine that is busy with something else.
+vi.setConfig({ testTimeout: 180_000 })
+const waitMsMax = 90_000
 
 export interface Policy {
   readonly lease?: Duration
@@ -50,6 +52,8 @@ export async function setupProcesses(serverUrl?: string) {
     /** Lets these leases run out now. Only for workers that are dead: a living one would extend them again. */
     runOut: (jobIds: readonly string[]) =>
       sql(`update fencepost.leased set expires_at = fencepost.clock() where job_id = any ($1)`, [jobIds]),
+    /** Lets the leases that this job gets from now on be long: only the one it has now is to run out by itself. */
+    lengthenNextLease: (jobId: string) => sql('update fencepost.job set lease_ms = 60000 where id = $1', [jobId]),
     /** Returns when no session but ours is at work: what a dead process had asked for is done, or undone. */
     quiet: () => vi.waitUntil(async () => (await sql(busySessions)).length === 0, { timeout: waitMsMax, interval: 25 }),
     /** Producers, which enqueue and wait and enqueue again until they are told to stop. */

@@ -3,7 +3,7 @@ import { each, setupProcesses } from './setup.js'
 
 it('SIGTERM: what ends in the grace period is done, the rest is given back at no charge, and both are reported', async () => {
   const { sql, spawn, enqueue, enqueueMany, ended, verify } = await setupProcesses()
-  const worker = await spawn({ concurrency: 4, grace: '1500ms' })
+  const worker = await spawn({ concurrency: 4, grace: '2500ms' })
   const drained = await enqueueMany('hold', [{}, {}])
   const left = [await enqueue('hold', {}), await enqueue('stubborn', {})]
   await worker.hears('started', ...drained, ...left)

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { Cue, Told, WorkerProcessOptions } from './worker-process.js'
 
 const program = join(import.meta.dirname, 'worker-process.ts')
-const waitMsMax = 30_000
+const waitMsMax = 90_000
 
 export interface Exit {
   readonly code: number | null

@@ -19,10 +19,11 @@ async function goesOn(zombie: WorkerProcess, heir: WorkerProcess, { enqueueMany,
 
 it('a worker stopped inside job.commit until its lease has run out cannot commit any more, and goes on', async () => {
   const scene = await setupProcesses()
-  const { sql, spawn, enqueue, ended, verify } = scene
+  const { sql, spawn, enqueue, lengthenNextLease, ended, verify } = scene
   const zombie = await spawn()
-  const id = await enqueue('hold', { inCommit: true }, { lease: '1s' })
+  const id = await enqueue('hold', { inCommit: true }, { lease: '2s' })
   await zombie.hears('in commit', id)
+  await lengthenNextLease(id)
   const heir = await spawn()
   heir.open(id)
 
@@ -41,11 +42,12 @@ it('a worker stopped inside job.commit until its lease has run out cannot commit
 
 it('a worker stopped inside a step until its lease has run out: one key, one charge, one effect', async () => {
   const scene = await setupProcesses()
-  const { sql, payment, spawn, enqueue, ended, verify } = scene
+  const { sql, payment, spawn, enqueue, lengthenNextLease, ended, verify } = scene
   const zombie = await spawn()
   const charged = payment.hangNext()
-  const id = await enqueue('charge', {}, { lease: '1s' })
+  const id = await enqueue('charge', {}, { lease: '2s' })
   await charged
+  await lengthenNextLease(id)
   const heir = await spawn()
 
   zombie.signal('SIGSTOP')
@@ -62,11 +64,12 @@ it('a worker stopped inside a step until its lease has run out: one key, one cha
 
 it('a worker cut off from the database until its lease has run out cannot commit any more, and goes on', async () => {
   const scene = await setupProcesses()
-  const { url, spawn, enqueue, ended, verify } = scene
+  const { url, spawn, enqueue, lengthenNextLease, ended, verify } = scene
   const proxy = await FaultProxy.start(url)
   const zombie = await spawn({ url: proxy.url })
-  const id = await enqueue('stubborn', {}, { lease: '1s' })
+  const id = await enqueue('stubborn', {}, { lease: '2s' })
   await zombie.hears('started', id)
+  await lengthenNextLease(id)
   const heir = await spawn()
   heir.open(id)
 
