@@ -42,7 +42,7 @@ it('connections cut at any moment under load: done once, and nobody is charged',
   const { proxy, produce, ended, verify } = await setupCut()
   const producing = produce()
   for (let cuts = 0; cuts < 5; cuts++) {
-    await producing.made(20)
+    await producing.made(12)
     proxy.cutAll()
   }
   await producing.stop()

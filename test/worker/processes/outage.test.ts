@@ -16,9 +16,9 @@ it.each(['fast', 'immediate'] as const)(
     const workers = await Promise.all([spawn({ concurrency: 5 }), spawn({ concurrency: 5 })])
     const producing = produce()
 
-    await producing.made(60)
+    await producing.made(30)
     await server.restart(mode)
-    await producing.made(40)
+    await producing.made(20)
     await producing.stop()
     await ended()
 

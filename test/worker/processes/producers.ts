@@ -3,13 +3,13 @@ import type { Fencepost } from '../../../src/index.js'
 import type { Inputs } from './handlers.js'
 
 const producers = 3
-const batch = 5
+const batch = 4
 /** Long enough for some to be at work at any moment, and for two cores to have time for the processes. */
-const workMsMax = 120
+const workMsMax = 400
 
 type EnqueueMany = <Name extends 'note' | 'charge'>(name: Name, inputs: readonly Inputs[Name][]) => Promise<string[]>
 
-/** A load that neither dries up nor piles up: each producer enqueues a few jobs when one of its last has ended. */
+/** A load that neither dries up nor piles up: each producer enqueues a few jobs when its last have ended. */
 export class Producers {
   readonly #enqueueMany: EnqueueMany
   readonly #fp: Fencepost
@@ -26,7 +26,7 @@ export class Producers {
     this.#bell.on('error', () => {})
   }
 
-  /** Returns when as many more batches have begun to end as make this many jobs. */
+  /** Returns when this many more jobs have ended. */
   async made(jobs: number): Promise<void> {
     const until = this.#ended + jobs
     while (this.#ended < until) await once(this.#bell, 'ended')
@@ -39,9 +39,9 @@ export class Producers {
 
   async #produce(lane: number): Promise<void> {
     for (let n = lane; !this.#stopping; n++) {
-      const notes = Array.from({ length: batch - 1 }, (_, i) => ({ workMs: (n * 7 + i * 41) % workMsMax }))
+      const notes = Array.from({ length: batch - 1 }, (_, i) => ({ workMs: (n * 37 + i * 131) % workMsMax }))
       const ids = [...(await this.#enqueueMany('note', notes)), ...(await this.#enqueueMany('charge', [{}]))]
-      await this.#fp.result(ids[n % batch] as string)
+      await Promise.all(ids.map((id) => this.#fp.result(id)))
       this.#ended += batch
       this.#bell.emit('ended')
     }

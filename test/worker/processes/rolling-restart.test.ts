@@ -10,7 +10,7 @@ it('a rolling restart under load loses nothing, repeats nothing and charges nobo
 
   const exits = []
   for (const worker of first) {
-    await producing.made(20)
+    await producing.made(12)
     const [{ exit }] = await Promise.all([worker.terminate(), spawn({ concurrency: 4 })])
     exits.push(exit)
   }

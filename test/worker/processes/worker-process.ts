@@ -40,7 +40,7 @@ const fp = await fencepost({ database: url, migrate: false })
 for (const name of eventNames) {
   fp.on(name, (event) => void tell({ ...event, said: name, error: 'error' in event ? String(event.error) : undefined }))
 }
-const worker = await fp.work(makeTasks(), { poll: '50ms', ...options })
+const worker = await fp.work(makeTasks(), { poll: '100ms', ...options })
 process.once('SIGTERM', () => void stop())
 await tell({ said: 'ready' })
 
