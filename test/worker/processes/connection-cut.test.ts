@@ -41,7 +41,7 @@ it.each(points)('a connection cut at %s: done once, and nobody is charged', asyn
 it('connections cut at any moment under load: done once, and nobody is charged', async () => {
   const { proxy, produce, ended, verify } = await setupCut()
   const producing = produce()
-  for (let cuts = 0; cuts < 5; cuts++) {
+  for (let cuts = 0; cuts < 8; cuts++) {
     await producing.made(12)
     proxy.cutAll()
   }

@@ -17,7 +17,10 @@ async function goesOn(zombie: WorkerProcess, heir: WorkerProcess, { enqueueMany,
   await zombie.hears('finished', ...further)
 }
 
-it('a worker stopped inside job.commit until its lease has run out cannot commit any more, and goes on', async () => {
+it.each([
+  'after another has done its job',
+  'while another is at it', // then only the fence keeps the two leases of this job apart
+])('a worker stopped inside job.commit, and woken %s, cannot commit any more, and goes on', async (woken) => {
   const scene = await setupProcesses()
   const { sql, spawn, enqueue, lengthenNextLease, ended, verify } = scene
   const zombie = await spawn()
@@ -25,13 +28,18 @@ it('a worker stopped inside job.commit until its lease has run out cannot commit
   await zombie.hears('in commit', id)
   await lengthenNextLease(id)
   const heir = await spawn()
-  heir.open(id)
 
   zombie.signal('SIGSTOP')
-  await ended([id])
+  await heir.hears('in commit', id)
+  if (woken === 'after another has done its job') {
+    heir.open(id)
+    await ended([id])
+  }
   zombie.signal('SIGCONT')
   await zombie.hears('aborted', id)
   await zombie.hears('stale', id)
+  heir.open(id)
+  await ended([id])
 
   expect(heir.said('started', id)).toMatchObject([{ attempt: 2 }])
   expect(await lates(sql, id)).toEqual([{ ending: 'lost', late_ending: 'succeeded', late: doneText(id) }])
