@@ -1,7 +1,9 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = ['test/{store,client,worker,lab,audit}/**/*.test.ts', 'failure-modes/**/*.test.ts']
+/** About processes and signals, not about a version of PostgreSQL, and slow: once is enough. */
+const once = 'test/worker/processes/**'
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 
 export default defineConfig({
@@ -15,6 +17,7 @@ export default defineConfig({
         test: {
           name: 'pg18',
           include: [...onDatabase, 'test/cli/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...(systemPrograms() ? [once] : [])],
           globalSetup: 'test/harness/pg18.global.ts',
           ...timeouts,
         },

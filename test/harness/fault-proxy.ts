@@ -3,10 +3,15 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { onTestFinished } from 'vitest'
 
 const readyForQuery = 'Z'.charCodeAt(0)
+/** Query and Sync: the server answers each with one ReadyForQuery, when what was asked is committed or undone. */
+const endsOfRequest = ['Q'.charCodeAt(0), 'S'.charCodeAt(0)]
 
 interface Fault {
+  /** Upper and lower case are the same. */
   readonly text: string
-  readonly when: 'request' | 'reply'
+  readonly foundIn: 'request' | 'reply'
+  /** `cut` the connection before the request reaches the server, or when it is done; or `hold` the reply for ever. */
+  readonly kind: 'cut before' | 'cut after' | 'hold after'
   readonly struck: () => void
 }
 
@@ -17,6 +22,7 @@ export class FaultProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #faults: Fault[] = []
+  #stalled = false
 
   private constructor(server: Server, url: string) {
     this.#server = server
@@ -37,17 +43,44 @@ export class FaultProxy {
 
   /** The next request with this text is carried out; its reply has left the server when the connection is cut. */
   loseReplyTo(text: string): Promise<void> {
-    return new Promise((struck) => this.#faults.push({ text, when: 'reply', struck }))
+    return this.#arm(text, 'request', 'cut after')
   }
 
-  /** The next request with this text never reaches the server. */
+  /** The next request with this text never reaches the server; what was sent before it does. */
   loseRequest(text: string): Promise<void> {
-    return new Promise((struck) => this.#faults.push({ text, when: 'request', struck }))
+    return this.#arm(text, 'request', 'cut before')
+  }
+
+  /** The next reply in which this text is does not arrive: what was asked is done, and the connection is cut. */
+  loseReplyWith(text: string): Promise<void> {
+    return this.#arm(text, 'reply', 'cut after')
+  }
+
+  /** The same, but the connection stays open: who asked goes on waiting. */
+  holdReplyWith(text: string): Promise<void> {
+    return this.#arm(text, 'reply', 'hold after')
+  }
+
+  /** Cuts all connections, whatever they are at; new ones are let through. */
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** Nothing passes any more, in either direction, and nobody is told. */
+  stall(): void {
+    this.#stalled = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** What was held up passes now. */
+  resume(): void {
+    this.#stalled = false
+    for (const socket of this.#sockets) socket.resume()
   }
 
   /** The server is away: connections are cut, and new ones refused. */
   async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy()
+    this.cutAll()
     if (!this.#server.listening) return
     this.#server.close()
     await once(this.#server, 'close')
@@ -59,9 +92,24 @@ export class FaultProxy {
     await once(this.#server, 'listening')
   }
 
+  #arm(text: string, foundIn: Fault['foundIn'], kind: Fault['kind']): Promise<void> {
+    return new Promise((struck) => this.#faults.push({ text, foundIn, kind, struck }))
+  }
+
+  #takeFault(foundIn: Fault['foundIn'], message: Buffer): Fault | undefined {
+    if (this.#faults.length === 0) return undefined
+    const said = message.toString('latin1').toLowerCase()
+    const found = this.#faults.find((fault) => fault.foundIn === foundIn && said.includes(fault.text.toLowerCase()))
+    if (found) this.#faults = this.#faults.filter((fault) => fault !== found)
+    return found
+  }
+
   #join(client: Socket, server: Socket): void {
-    let losing: Fault | undefined
-    let reply = Buffer.alloc(0)
+    // Requests may be sent before the replies to earlier ones have come: they are matched by counting. The first is the
+    // start of the session.
+    let [asked, answered] = [1, 0]
+    let losing: { fault: Fault; from: number } | undefined
+    const [requests, replies] = [new Messages('begins without a type'), new Messages()]
     for (const [one, other] of [
       [client, server],
       [server, client],
@@ -70,43 +118,63 @@ export class FaultProxy {
       one.on('error', () => {})
       one.on('close', () => {
         this.#sockets.delete(one)
-        other.destroy()
+        other.end() // not destroyed: what has passed already must get there
       })
     }
     client.on('data', (data) => {
-      const fault = this.#faults.find(({ text }) => data.includes(text))
-      if (fault) {
-        this.#faults = this.#faults.filter((other) => other !== fault)
-        if (fault.when === 'request') {
+      const passed: Buffer[] = []
+      for (const message of requests.in(data)) {
+        const fault = this.#takeFault('request', message)
+        if (fault?.kind === 'cut before') {
+          server.write(Buffer.concat(passed))
           client.destroy()
           fault.struck()
           return
         }
-        // The server was idle, so its reply starts here, at the start of a message.
-        losing = fault
+        if (fault) losing = { fault, from: asked }
+        if (endsOfRequest.includes(message[0] as number)) asked++
+        passed.push(message)
       }
-      server.write(data)
+      server.write(Buffer.concat(passed))
     })
     server.on('data', (data) => {
-      if (!losing) {
-        client.write(data)
-        return
+      const passed: Buffer[] = []
+      for (const message of replies.in(data)) {
+        const fault = losing ? undefined : this.#takeFault('reply', message)
+        if (fault) losing = { fault, from: answered }
+        if (message[0] === readyForQuery) answered++
+        if (!losing || answered < losing.from || (answered === losing.from && message[0] === readyForQuery)) {
+          passed.push(message)
+        } else if (answered === losing.from + 1 && message[0] === readyForQuery) {
+          if (losing.fault.kind === 'cut after') client.destroy()
+          losing.fault.struck()
+        }
       }
-      reply = Buffer.concat([reply, data])
-      if (endsRequest(reply)) {
-        client.destroy()
-        losing.struck()
-      }
+      if (!client.destroyed) client.write(Buffer.concat(passed))
     })
+    if (this.#stalled) for (const socket of [client, server]) socket.pause()
   }
 }
 
-function endsRequest(reply: Buffer): boolean {
-  let at = 0
-  while (at + 5 <= reply.length) {
-    const next = at + 1 + reply.readInt32BE(at + 1)
-    if (reply[at] === readyForQuery && next <= reply.length) return true
-    at = next
+/** Puts together the messages of one direction of a connection. */
+class Messages {
+  #rest: Buffer = Buffer.alloc(0)
+  #typeBytes: number
+
+  constructor(start?: 'begins without a type') {
+    this.#typeBytes = start ? 0 : 1
   }
-  return false
+
+  in(data: Buffer): Buffer[] {
+    this.#rest = Buffer.concat([this.#rest, data])
+    const whole: Buffer[] = []
+    while (this.#rest.length >= this.#typeBytes + 4) {
+      const length = this.#typeBytes + this.#rest.readInt32BE(this.#typeBytes)
+      if (this.#rest.length < length) break
+      whole.push(this.#rest.subarray(0, length))
+      this.#rest = this.#rest.subarray(length)
+      this.#typeBytes = 1
+    }
+    return whole
+  }
 }

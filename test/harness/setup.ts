@@ -16,8 +16,7 @@ declare module 'vitest' {
 }
 
 /** A database of the test's own, cloned from the template, and short words for what tests do most. */
-export async function setup() {
-  const serverUrl = inject('serverUrl')
+export async function setup(serverUrl = inject('serverUrl')) {
   const name = `t_${randomUUID().replaceAll('-', '')}`
   await query(serverUrl, `create database ${name} template ${templateName}`)
   const url = databaseUrl(serverUrl, name)

@@ -20,8 +20,15 @@ export function systemPrograms(): ClusterPrograms | undefined {
   return Object.values(programs).every(existsSync) ? programs : undefined
 }
 
+export interface TestServer {
+  readonly url: string
+  /** Stops the server, after which it starts again where it was. */
+  restart(mode: 'fast' | 'immediate'): Promise<void>
+  stop(): Promise<void>
+}
+
 /** A server for one run of the suite, with a migrated template database that each test clones. */
-export async function startTestServer(which: 'embedded' | 'system'): Promise<{ url: string; stop(): Promise<void> }> {
+export async function startTestServer(which: 'embedded' | 'system'): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'fencepost-test-'))
   await chmod(directory, 0o755)
   const programs =
@@ -44,6 +51,10 @@ export async function startTestServer(which: 'embedded' | 'system'): Promise<{ u
   await makeTemplate(url)
   return {
     url,
+    async restart(mode) {
+      await cluster.stop(mode)
+      await cluster.start()
+    },
     async stop() {
       await cluster.stop('immediate')
       await rm(directory, { recursive: true, force: true, maxRetries: 5 })
