@@ -128,7 +128,8 @@ export class Worker {
 
   #execute(lease: Lease): void {
     const task = this.#tasks.get(lease.task) as Task<unknown, unknown>
-    this.#events.emit('claimed', { jobId: lease.jobId, task: lease.task, worker: this.id, attempt: lease.tries })
+    const { jobId, queue, tries: attempt } = lease
+    this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.id, attempt })
     const execution = new Execution(this.#db, this.#events, task, lease, this.#payloadBytesMax)
     const done = execution
       .run()
