@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { systemPrograms } from './test/harness/test-server.js'
 
-const onDatabase = ['test/{store,client,worker,lab,audit}/**/*.test.ts', 'failure-modes/**/*.test.ts']
+const onDatabase = ['test/{store,client,worker,lab,audit,observe}/**/*.test.ts', 'failure-modes/**/*.test.ts']
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 
 export default defineConfig({
