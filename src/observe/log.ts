@@ -52,7 +52,12 @@ const lines: { readonly [Name in keyof LoggedEvents]: (event: LoggedEvents[Name]
   cancel_requested: () => ({ level: 'info', text: 'cancel requested' }),
   retried: () => ({ level: 'info', text: 'retried by hand' }),
   promoted: ({ from }) => ({ level: 'debug', text: `due: ${from} no longer` }),
-  stale: ({ said }) => ({ level: 'warn', text: `said ${said} too late: kept, without effect`, ends: true }),
+  // A success that nobody may use has had its effects; a failure after the end is mostly a handler that heard its signal.
+  stale: ({ said }) => ({
+    level: said === 'succeeded' ? 'warn' : 'info',
+    text: `said ${said} too late: kept, without effect`,
+    ends: true,
+  }),
   duplicate_success: () => ({
     level: 'error',
     text: 'two attempts reported success: effects outside the database may have happened twice',

@@ -60,6 +60,7 @@ it('chooses the level by what it cost, and stops when asked', () => {
   events.emit('lost', { jobId, leaseId: 1, worker: 'w', started: true, outcome: null })
   events.emit('lost', { jobId, leaseId: 1, worker: 'w', started: true, outcome: 'failed' })
   events.emit('stale', { jobId, leaseId: 1, said: 'succeeded', outcome: null })
+  events.emit('stale', { jobId, leaseId: 1, said: 'failed', outcome: null })
   events.emit('duplicate_success', { jobId, leaseId: 1 })
   events.emit('released', { jobId, task: 't', reason: 'shutdown' })
   events.emit('promoted', { jobId, from: 'delayed' })
@@ -72,6 +73,7 @@ it('chooses the level by what it cost, and stops when asked', () => {
     'lost warn',
     'lost error',
     'stale warn',
+    'stale info',
     'duplicate_success error',
     'released info',
     'promoted debug',
