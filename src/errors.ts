@@ -43,7 +43,7 @@ const catalogue = {
   },
   FP_MODULE_FAILED: {
     title: 'A file of yours could not be loaded',
-    hint: 'Fix what the message names; the file runs nothing before that.',
+    hint: 'Fix what the message names, and start again.',
   },
   FP_UNCAUGHT: {
     title: 'An error in a task’s code was not caught',

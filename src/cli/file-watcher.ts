@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { type FSWatcher, statSync, watch } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { isModule } from './task-files.js'
 
 /** An editor saves in several steps, and a `git checkout` many files: one change is told for all of them. */
@@ -38,10 +39,9 @@ export class FileWatcher {
   /** The files that have changed, as soon as some have; none if the signal comes first. */
   async nextChange(signal: AbortSignal): Promise<string[]> {
     if (!signal.aborted && this.#changed.size === 0) {
-      await new Promise<void>((done) => {
-        this.#onChange = done
-        signal.addEventListener('abort', () => done(), { once: true })
-      })
+      const told = new AbortController()
+      this.#onChange = () => told.abort()
+      await once(AbortSignal.any([signal, told.signal]), 'abort')
     }
     const changed = [...this.#changed]
     this.#changed.clear()
@@ -66,7 +66,7 @@ export class FileWatcher {
   }
 
   #look(file: string): void {
-    const inTree = isModule(file) && [...this.#trees].some((tree) => file.startsWith(`${tree}/`))
+    const inTree = isModule(file) && [...this.#trees].some((tree) => file.startsWith(tree + sep))
     if (!inTree && !this.#seen.has(file)) return
     const { text } = signature(file)
     if (this.#seen.get(file) === text) return

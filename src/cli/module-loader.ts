@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
-import { relative } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { FencepostError } from '../errors.js'
+import { packageRoot } from '../package-root.js'
 
 /** Files of the user’s that were loaded, directly or by another one. */
 const imported = new Set<string>()
@@ -15,7 +16,11 @@ export function hasLoadedModules(): boolean {
 /** The files that make up what runs: a change in one of them is a change of the tasks. */
 export function loadedFiles(): string[] {
   const required = Object.keys(createRequire(import.meta.url).cache)
-  return [...new Set([...imported, ...required])].filter((file) => !file.includes('/node_modules/'))
+  return [...new Set([...imported, ...required])].filter((file) => !isOfPackage(file))
+}
+
+function isOfPackage(file: string): boolean {
+  return file.includes(`${sep}node_modules${sep}`) || file.startsWith(join(packageRoot, 'dist') + sep)
 }
 
 /** Imports a module of the user’s, TypeScript or JavaScript, of either kind. */
@@ -52,9 +57,10 @@ function loadingFailed(file: string, error: unknown): FencepostError {
     return new FencepostError('FP_MODULE_FAILED', `${name}: ${message}`, { cause: error, hint })
   }
   const missing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
-  const said = message.replaceAll(`${process.cwd()}/`, '').replace(/^Transform failed with \d+ errors?:\s*/, '')
+  const said = message.replaceAll(process.cwd() + sep, '').replace(/^Transform failed with \d+ errors?:\s*/, '')
   const where = frameIn(error, file)
-  return new FencepostError('FP_MODULE_FAILED', `${name}: ${said}${where ? ` (${where})` : ''}`, {
+  const named = said.startsWith(`${name}:`) ? said : `${name}: ${said}`
+  return new FencepostError('FP_MODULE_FAILED', `${named}${where ? ` (${where})` : ''}`, {
     cause: error,
     ...(missing && { hint: 'Fix the path of the import, or install the package that it names.' }),
   })
