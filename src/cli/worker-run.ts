@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { type Fencepost, fencepost } from '../client/fencepost.js'
 import { FencepostError } from '../errors.js'
-import { type EventName, eventNames } from '../events.js'
+import { eventNames } from '../events.js'
 import { defaults } from '../limits.js'
 import { attachLogger, type Logger, stoppedText } from '../observe/log.js'
 import { serveMetrics } from '../observe/metrics-server.js'
@@ -117,9 +117,10 @@ async function stopWorker(fp: Fencepost, worker: Worker, log: Logger): Promise<v
   const counts = { finished: 0, released: 0 }
   for (const end of ['finished', 'failed', 'parked', 'cancelled'] as const) fp.on(end, () => void counts.finished++)
   fp.on('released', () => void counts.released++)
-  const answer = (await (worker.stop() as Promise<unknown>)) as Stopped | undefined
-  const stopped = answer ?? counts
-  if (eventNames.includes('worker_stopped' as EventName)) return
+  const answer: unknown = await worker.stop()
+  const stopped = (answer ?? counts) as Stopped
+  const told: readonly string[] = eventNames
+  if (told.includes('worker_stopped')) return // then the line is there already
   log.info({ worker: worker.id, ...stopped }, stoppedText(stopped))
 }
 
