@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { systemPrograms } from './test/harness/test-server.js'
 
-const onDatabase = ['test/{store,client,worker,lab,audit}/**/*.test.ts', 'failure-modes/**/*.test.ts']
+const onDatabase = ['test/{store,client,worker,lab,audit,observe}/**/*.test.ts', 'failure-modes/**/*.test.ts']
 /** About processes and signals, not about a version of PostgreSQL, and slow: once is enough. */
 const once = 'test/worker/processes/**'
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }

@@ -103,6 +103,16 @@ const defaultsDescribed: Readonly<Record<keyof typeof defaults, Default>> = {
     meaning: 'How long a move is repeated while the database is away.',
     range: anyDuration,
   },
+  metricsPort: {
+    option: '`port` of `serveMetrics()`, `metrics.port` of a config, `--metrics`',
+    meaning: 'Where the metrics are served, if they are asked for.',
+    range: `0 (any free one) to ${limits.portMax}`,
+  },
+  metricsHost: {
+    option: '`host` of `serveMetrics()`, `metrics.host` of a config, `--metrics`',
+    meaning: 'From where the metrics can be read: from this machine only, or `0.0.0.0` for everywhere.',
+    range: 'a name or an address of this machine',
+  },
 }
 
 /** A limit that is not described here is a type error. */
@@ -125,6 +135,7 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   pollMsMin: 'The shortest poll.',
   poolSizeMax: 'Connections of one client.',
   concurrencyMax: 'Handlers of one worker at the same time.',
+  portMax: 'The largest port.',
   errorTextLengthMax: 'Characters of an error’s message, stack, code or cause that are stored; the rest is cut off.',
 }
 
@@ -194,6 +205,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 
 function shownValue(key: string, value: string | number): string {
   if (typeof value === 'string') return `\`${value}\``
+  if (/port/i.test(key)) return String(value) // no thousands: it is a name
   if (/Bytes/.test(key)) return bytes(value)
   return /Ms(Max|Min)?$/.test(key) ? days(value) : number(value)
 }

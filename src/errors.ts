@@ -37,6 +37,18 @@ const catalogue = {
     title: 'Two tasks have the same name',
     hint: 'Task names are stored with the jobs: give each task its own name.',
   },
+  FP_TASKS_MISSING: {
+    title: 'There is no task to run',
+    hint: 'Export what task(name, …) returns from the file.',
+  },
+  FP_MODULE_FAILED: {
+    title: 'A file of yours could not be loaded',
+    hint: 'Fix what the message names, and start again.',
+  },
+  FP_UNCAUGHT: {
+    title: 'An error in a task’s code was not caught',
+    hint: 'The jobs were given back before this process ended. Await every promise of a handler, and listen to `error` of what emits events.',
+  },
   FP_QUEUE_UNKNOWN: {
     title: 'No such queue has ever held a job',
     hint: 'Run `fencepost queues` for the ones that exist, or fix the spelling.',
@@ -140,6 +152,10 @@ const catalogue = {
   FP_EMBEDDED_FAILED: {
     title: 'The embedded PostgreSQL did not start',
     hint: 'The last lines of its log are in the message. Setting DATABASE_URL avoids the embedded server.',
+  },
+  FP_METRICS_UNAVAILABLE: {
+    title: 'The metrics cannot be served',
+    hint: 'Choose another port with `--metrics <port>` or `metrics: { port }`, or leave metrics out.',
   },
   FP_CLOSED: {
     title: 'This client has been closed',

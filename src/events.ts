@@ -10,7 +10,7 @@ export interface FencepostEvents {
   /** A job was stored. In a transaction of the caller’s it is told at once, before that transaction commits. */
   enqueued: { jobId: string; task: string; queue: string }
   /** A worker of this process got a lease. */
-  claimed: { jobId: string; task: string; worker: string; attempt: number }
+  claimed: { jobId: string; task: string; queue: string; worker: string; attempt: number }
   /** A job ended as succeeded. */
   finished: { jobId: string; task: string; attempt: number }
   /** A handler failed; `outcome` is null if the job will be tried again. */

@@ -17,6 +17,8 @@ export const defaults = {
   pollMs: 500,
   shutdownGraceMs: 30_000,
   databaseRetryMs: 30_000,
+  metricsPort: 9_464,
+  metricsHost: '127.0.0.1',
 } as const
 
 /** A limit on everything. Beyond one of these a call is refused before it costs the database anything. */
@@ -40,5 +42,6 @@ export const limits = {
   pollMsMin: 10,
   poolSizeMax: 1_000,
   concurrencyMax: 10_000,
+  portMax: 65_535,
   errorTextLengthMax: 8_000,
 } as const

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { fencepost } from '../client/fencepost.js'
+import { FencepostError } from '../errors.js'
 import { places } from '../job/places.js'
 import { Database } from '../store/database.js'
 import { listJobs, listQueues } from '../store/read.js'
@@ -9,28 +10,44 @@ import { DevLive } from './dev-live.js'
 import { MoveRecorder } from './dev-moves.js'
 import type { DevView } from './dev-view.js'
 import type { GlobalOptions } from './global-options.js'
-import { type Server, withServer } from './server-session.js'
+import { type Server, serverText, withServer } from './server-session.js'
 import { stopSignal } from './stop-signal.js'
+import { defaultPaths } from './worker-source.js'
 
 const recalledMax = 1_000
 
+interface DevOptions extends GlobalOptions {
+  readonly demo?: boolean
+}
+
 export function devCommand(): Command {
   return new Command('dev')
-    .description('start PostgreSQL, the schema, a worker and a demo workload; watch the jobs move until Ctrl-C')
-    .action(async (_options: unknown, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>()
-      const say = options.json ? () => {} : (text: string) => console.log(text)
+    .description('run your tasks and reload them when they change; without any, a demo. PostgreSQL and schema included')
+    .argument('[paths...]', 'what to run, as for `fencepost worker`')
+    .option('--demo', 'the demo workload, whatever tasks there are: watch its jobs move')
+    .action(async (paths: string[], _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<DevOptions>()
+      if (options.demo && paths.length > 0) throw new FencepostError('FP_USAGE', 'give paths or --demo, not both')
+      const given = options.demo || paths.length > 0 ? paths : defaultPaths()
       const stop = stopSignal()
       try {
-        say('Starting PostgreSQL, the schema and a worker …')
-        await withServer(options, (server) => dev(server, options, say, stop.signal))
+        if (given.length > 0) {
+          const { devTasks } = await import('./dev-tasks.js') // it brings the logger, which few commands need
+          await devTasks(given, command, stop.signal)
+        } else await devDemo(options, stop.signal)
       } finally {
         stop.dispose()
       }
     })
 }
 
-async function dev(
+async function devDemo(options: GlobalOptions, signal: AbortSignal): Promise<void> {
+  const say = options.json ? () => {} : (text: string) => console.log(text)
+  say('Starting PostgreSQL, the schema and a worker …')
+  await withServer(options, (server) => demo(server, options, say, signal))
+}
+
+async function demo(
   server: Server,
   { json = false }: GlobalOptions,
   say: (text: string) => void,
@@ -42,11 +59,12 @@ async function dev(
   try {
     const recorder: MoveRecorder = new MoveRecorder(fp, (move) => view.moved(move))
     const live = process.stdout.isTTY && process.env['TERM'] !== 'dumb' && !json
-    const view: DevView = live ? new DevLive(db, serverText(server), recorder.tally) : new DevLines({ json })
+    const where = `${serverText(server)}, queue ${demoQueue}`
+    const view: DevView = live ? new DevLive(db, where, recorder.tally) : new DevLines({ json })
     fp.on('error', ({ during, error }) => view.failed(during, error))
     await recallEarlierJobs(db, recorder)
     await fp.work(demoTasks, { concurrency: 4, poll: '400ms', grace: '3s' })
-    say(`${serverText(server)}. Ctrl-C stops.`)
+    say(`${where}. Ctrl-C stops.`)
     const listener = {
       willEnqueue: (id: string, delayed: boolean) => delayed && recorder.willBeDelayed(id),
       failed: (during: string, error: unknown) => view.failed(during, error),
@@ -59,13 +77,6 @@ async function dev(
     await fp.close()
     await db.close()
   }
-}
-
-/** Without the user and the password, which a URL may hold. */
-function serverText({ url, schema, embedded }: Server): string {
-  const { hostname, port, pathname } = new URL(url)
-  const where = embedded ? `embedded PostgreSQL on port ${port}` : `PostgreSQL ${hostname}:${port || 5432}${pathname}`
-  return `${where}, schema ${schema}, queue ${demoQueue}`
 }
 
 /** What an earlier run left unfinished goes on in this one; its events do not name the task. */

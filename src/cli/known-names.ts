@@ -1,5 +1,5 @@
 import { FencepostError } from '../errors.js'
-import { nearestName } from './nearest-name.js'
+import { nearestName } from '../task/nearest-name.js'
 
 /** What some process has announced: a task, and a queue it runs in. */
 export interface KnownTask {

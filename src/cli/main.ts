@@ -7,11 +7,24 @@ import { addGlobalOptions, asksForJson } from './global-options.js'
 import { jobsCommand } from './jobs.js'
 import { labCommand } from './lab.js'
 import { migrateCommand } from './migrate.js'
+import { hasLoadedModules } from './module-loader.js'
 import { queuesCommand } from './queues.js'
 import { reportError } from './report-error.js'
+import { workerCommand } from './worker.js'
+import { workersCommand } from './workers.js'
 
 /** One file per command: a new one is added to this list. */
-const commands = [migrateCommand, enqueueCommand, jobsCommand, queuesCommand, auditCommand, labCommand, devCommand]
+const commands = [
+  migrateCommand,
+  enqueueCommand,
+  jobsCommand,
+  queuesCommand,
+  workerCommand,
+  workersCommand,
+  auditCommand,
+  labCommand,
+  devCommand,
+]
 
 function fencepostProgram(): Command {
   const program = addGlobalOptions(new Command('fencepost'))
@@ -43,3 +56,4 @@ try {
 } catch (error) {
   process.exitCode = reportError(error, asksForJson(process.argv.slice(2)))
 }
+if (hasLoadedModules()) process.exit()

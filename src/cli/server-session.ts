@@ -12,6 +12,13 @@ export interface Server {
   readonly embedded: boolean
 }
 
+/** Without the user and the password, which a URL may hold. */
+export function serverText({ url, schema, embedded }: Server): string {
+  const { hostname, port, pathname } = new URL(url)
+  const where = embedded ? `embedded PostgreSQL on port ${port}` : `PostgreSQL ${hostname}:${port || 5432}${pathname}`
+  return `${where}, schema ${schema}`
+}
+
 /** A person waits at the terminal: a database that has gone is reported soon, not after the workers' long patience. */
 const databaseRetryMs = 3_000
 

@@ -19,7 +19,7 @@ import {
 import { Database, type Queryable } from '../store/database.js'
 import { announceTasks, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
 import { migrate, requireSchema } from '../store/migrator.js'
-import { type JobDetail, readJob, readOutcomes } from '../store/read.js'
+import { type JobDetail, listQueues, type QueueView, readJob, readOutcomes } from '../store/read.js'
 import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
@@ -73,6 +73,8 @@ export interface Fencepost extends AsyncDisposable {
   ): Promise<Enqueued<Result>[]>
   /** Where the job is, and its history. */
   job(id: string): Promise<JobDetail>
+  /** How many jobs are in each place of each queue, now; those that have ended are not counted. */
+  queues(): Promise<QueueView[]>
   /** Waits for the end of a job: its result, or an error that tells how it ended. */
   result<Result = Json>(id: string, options?: { timeout?: Duration }): Promise<Result>
   cancel(
@@ -193,6 +195,10 @@ class Client implements Fencepost {
     const found = await readJob(this.#db, checkedJobId(id))
     if (!found) throw new FencepostError('FP_JOB_UNKNOWN', id)
     return found
+  }
+
+  queues() {
+    return listQueues(this.#db)
   }
 
   async result<Result = Json>(id: string, { timeout }: { timeout?: Duration } = {}): Promise<Result> {

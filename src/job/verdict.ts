@@ -4,9 +4,19 @@ import { type Duration, durationMs } from '../task/duration.js'
 import { backoffMs, type RetryPolicy } from '../task/retry-policy.js'
 import type { Json } from './json.js'
 
+/**
+ * A registered symbol, not `instanceof`: a handler may have another copy of this package than the worker that runs it.
+ * CommonJS projects do, where the package is compiled a second time.
+ */
+const wish = Symbol.for('fencepost.wish')
+
 /** Thrown by a handler: this job must not be tried again. */
 export class NonRetryable extends Error {
   override readonly name = 'NonRetryable'
+
+  get [wish]() {
+    return 'never' as const
+  }
 }
 
 /** Thrown by a handler: try again, but not before the delay has passed. It still counts as a failure. */
@@ -17,6 +27,10 @@ export class RetryAfter extends Error {
   constructor(delay: Duration, message = 'retry later', options?: ErrorOptions) {
     super(message, options)
     this.delayMs = durationMs(delay, 'RetryAfter')
+  }
+
+  get [wish]() {
+    return 'after' as const
   }
 }
 
@@ -30,18 +44,25 @@ export interface Verdict {
 /** `failures` counts this one, within the budget in force (a retry by a person starts it anew). */
 export function verdictOf(error: unknown, policy: RetryPolicy, failures: number, random: number): Verdict {
   const described = describeError(error)
-  if (isA(error, NonRetryable)) return { final: true, delayMs: 0, error: described }
-  if (isA(error, RetryAfter)) return { final: false, delayMs: error.delayMs, error: described }
-  if (isA(error, FencepostError) && error.code.startsWith('FP_INPUT_')) {
-    return { final: true, delayMs: 0, error: described }
-  }
+  const wished = wishOf(error)
+  if (wished === 'never' || isUnfit(error)) return { final: true, delayMs: 0, error: described }
+  if (wished === 'after') return { final: false, delayMs: (error as RetryAfter).delayMs, error: described }
   return { final: !isRetryable(policy, error), delayMs: backoffMs(policy, failures, random), error: described }
 }
 
 /** A proxy may throw even here. */
-function isA<Kind extends Error>(error: unknown, kind: new (...args: never[]) => Kind): error is Kind {
+function wishOf(error: unknown): 'never' | 'after' | undefined {
   try {
-    return error instanceof kind
+    return (error as { [wish]?: 'never' | 'after' } | undefined | null)?.[wish]
+  } catch {
+    return undefined
+  }
+}
+
+/** An input, or a result, that another try cannot mend. */
+function isUnfit(error: unknown): boolean {
+  try {
+    return error instanceof FencepostError && error.code.startsWith('FP_INPUT_')
   } catch {
     return false
   }

@@ -149,6 +149,64 @@ export function listQueues(db: Database): Promise<QueueView[]> {
   )
 }
 
+/** A worker, and what it runs. One that is not registered has left leases behind: it has gone, or was taken for dead. */
+export interface WorkerView {
+  readonly id: string
+  readonly registered: boolean
+  readonly host: string | null
+  readonly pid: number | null
+  readonly version: string | null
+  /** Each with its concurrency. */
+  readonly queues: Readonly<Record<string, number | null>> | null
+  readonly tasks: readonly string[] | null
+  readonly startedAt: Date | null
+  readonly seenAt: Date | null
+  readonly stoppingAt: Date | null
+  /** Ages by the database's clock. */
+  readonly sinceMs: number | null
+  readonly seenMs: number | null
+  readonly running: number
+  /** The oldest leases first; there may be more than are listed. */
+  readonly jobs: readonly WorkerJobView[]
+}
+
+export interface WorkerJobView {
+  readonly jobId: string
+  readonly task: string
+  readonly queue: string
+  readonly attempt: number
+  readonly claimedMs: number
+  /** Null: claimed, not started. */
+  readonly startedMs: number | null
+  /** Until the lease runs out; negative if it has. */
+  readonly expiresInMs: number
+}
+
+const jobsPerWorkerMax = 100
+
+/** The workers that are there and the leases they hold, in one snapshot. */
+export function listWorkers(db: Database): Promise<WorkerView[]> {
+  const ageMs = (since: string) => `extract(epoch from fencepost.clock() - ${since})::float8 * 1000`
+  return db.read<WorkerView>(
+    `select coalesce(w.id, l.worker) as id, w.id is not null as registered, w.host, w.pid, w.version, w.queues, w.tasks,
+            w.started_at as "startedAt", w.seen_at as "seenAt", w.stopping_at as "stoppingAt",
+            ${ageMs('w.started_at')} as "sinceMs", ${ageMs('w.seen_at')} as "seenMs",
+            coalesce(l.running, 0) as running, coalesce(l.jobs, '[]') as jobs
+     from fencepost.worker w
+     full join (
+       select worker, count(*) as running,
+              json_agg(json_build_object(
+                'jobId', job_id, 'task', task, 'queue', queue, 'attempt', tries, 'claimedMs', ${ageMs('claimed_at')},
+                'startedMs', ${ageMs('started_at')}, 'expiresInMs', -(${ageMs('expires_at')})
+              ) order by lease_id) filter (where place <= $1) as jobs
+       from (select *, row_number() over (partition by worker order by lease_id) as place from fencepost.leased) each
+       group by worker
+     ) l on l.worker = w.id
+     order by w.started_at nulls last, id`,
+    [jobsPerWorkerMax],
+  )
+}
+
 /** The names that some process has announced. */
 export function listTasks(db: Database): Promise<{ name: string; queue: string }[]> {
   return db.read('select name, queue from fencepost.task order by name, queue')

@@ -1,5 +1,6 @@
 import { FencepostError, shown } from '../errors.js'
 import { limits } from '../limits.js'
+import { nearestName } from './nearest-name.js'
 
 /** A name that people read and that is stored: of a task, a queue, a worker, a signal. */
 export function checkedName(value: unknown, option: string): string {
@@ -30,8 +31,9 @@ export function checkOptionNames(options: unknown, known: readonly string[], wha
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown === undefined) return
+  const nearest = nearestName(unknown, known)
   throw new FencepostError('FP_OPTION_INVALID', `${what} has no option ${shown(unknown)}`, {
-    hint: `The options are ${known.join(', ')}.`,
+    hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}The options are ${known.join(', ')}.`,
   })
 }
 

@@ -187,8 +187,8 @@ export class Worker {
     const task = this.#tasks.get(lease.task) as Task<unknown, unknown>
     const execution = new Execution(this.#bench, task, lease, claimedAtMs)
     this.#held.add(execution)
-    const { jobId, tries } = lease
-    this.#events.emit('claimed', { jobId, task: lease.task, worker: this.#id, attempt: tries })
+    const { jobId, queue, tries } = lease
+    this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.#id, attempt: tries })
     if (this.#stopping) {
       this.#giveBack(execution, 'shutdown')
     } else if (!lease.started) {

@@ -12,7 +12,7 @@ it('tells its version', async () => {
 it('lists its commands in the help, and the global options in the help of each', async () => {
   const help = await cli(['--help'])
   expect(help.code).toBe(0)
-  for (const command of ['migrate', 'enqueue', 'jobs', 'queues', 'audit', 'lab', 'dev']) {
+  for (const command of ['migrate', 'enqueue', 'jobs', 'queues', 'worker', 'workers', 'audit', 'lab', 'dev']) {
     expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'))
   }
   const inner = await cli(['jobs', 'list', '--help'])

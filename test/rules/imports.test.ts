@@ -8,22 +8,26 @@ import { packageRoot } from '../../src/package-root.js'
  * module stands below those that name it, and nothing names itself through another.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  index: ['client', 'errors', 'events', 'job', 'store', 'task', 'worker'],
+  index: ['client', 'config', 'errors', 'events', 'job', 'observe', 'store', 'task', 'worker'],
   cli: [
     'audit',
     'client',
+    'config',
     'embedded',
     'errors',
     'events',
     'job',
     'lab',
     'limits',
+    'observe',
     'package-root',
     'store',
     'task',
     'worker',
   ],
   lab: ['audit', 'client', 'errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'worker'],
+  config: ['client', 'errors', 'limits', 'observe', 'task'],
+  observe: ['client', 'errors', 'events', 'limits', 'store', 'task'],
   client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker'],
   audit: ['errors', 'job', 'package-root', 'store'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task'],

@@ -1,6 +1,6 @@
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { FencepostError } from '../../src/errors.js'
 import { jsonText } from '../../src/job/json.js'
 import { describeError, NonRetryable, RetryAfter, verdictOf } from '../../src/job/verdict.js'
@@ -27,6 +27,14 @@ describe('the verdict on a failure', () => {
     const verdict = judge(new RetryAfter('1h', 'busy'), { retryable: () => false, max: '5m' })
     expect(verdict).toMatchObject({ final: false, delayMs: 3_600_000, error: { name: 'RetryAfter', message: 'busy' } })
     expect(judge(new RetryAfter(0))).toMatchObject({ final: false, delayMs: 0 })
+  })
+
+  it('knows both of another copy of the package', async () => {
+    vi.resetModules()
+    const other = await import('../../src/job/verdict.js')
+    expect(other.NonRetryable).not.toBe(NonRetryable)
+    expect(judge(new other.NonRetryable('no'))).toMatchObject({ final: true })
+    expect(judge(new other.RetryAfter('1h'))).toMatchObject({ final: false, delayMs: 3_600_000 })
   })
 
   it('refuses a RetryAfter that cannot be', () => {

@@ -1,0 +1,108 @@
+import type { Fencepost } from '../client/fencepost.js'
+import { type EventName, eventNames, type FencepostEvents } from '../events.js'
+import { RunningJobs } from './running-jobs.js'
+
+/** A logger as pino has it: fields first, then the message. */
+export interface Logger {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+interface Line {
+  readonly level: keyof Logger
+  readonly text: string
+  /** More than the event and the attempt tell by themselves. */
+  readonly fields?: object
+  /** The event ends an attempt: how long it took is worth knowing. */
+  readonly ends?: boolean
+}
+
+interface WorkerEvents {
+  worker_started: { worker: string; queues: unknown; tasks: unknown }
+  worker_stopping: { worker: string; running: number }
+  worker_stopped: { worker: string; finished: number; released: number }
+  worker_lost: { worker: string; now: string }
+}
+type LoggedEvents = Omit<FencepostEvents, keyof WorkerEvents> & WorkerEvents
+
+/**
+ * What each event is worth. `error`: somebody has to look, a job ended badly or an effect may have happened twice.
+ * `warn`: the engine coped, but it cost something. `info`: what a person wants to read of a quiet day, a line per job.
+ * `debug`: every move.
+ */
+const lines: { readonly [Name in keyof LoggedEvents]: (event: LoggedEvents[Name]) => Line } = {
+  enqueued: () => ({ level: 'debug', text: 'enqueued' }),
+  claimed: () => ({ level: 'debug', text: 'claimed' }),
+  finished: () => ({ level: 'info', text: 'finished', ends: true }),
+  failed: ({ error, outcome }) => ({
+    level: outcome ? 'error' : 'warn',
+    text: outcome ? `failed for good: the job ended as ${outcome}` : 'failed, to be tried again',
+    fields: { err: error },
+    ends: true,
+  }),
+  parked: () => ({ level: 'info', text: 'parked', ends: true }),
+  released: ({ reason }) => ({ level: 'info', text: `given back at no charge: ${reason}`, ends: true }),
+  lost: ({ started, outcome }) => ({
+    level: outcome ? 'error' : 'warn',
+    text: `${started ? 'lost: its worker fell silent while it ran' : 'taken back: its worker fell silent before it started'}${outcome ? `; the job ended as ${outcome}` : ''}`,
+  }),
+  cancelled: () => ({ level: 'info', text: 'cancelled', ends: true }),
+  cancel_requested: () => ({ level: 'info', text: 'cancel requested' }),
+  retried: () => ({ level: 'info', text: 'retried by hand' }),
+  promoted: ({ from }) => ({ level: 'debug', text: `due: ${from} no longer` }),
+  // A success that nobody may use has had its effects; a failure after the end is mostly a handler that heard its signal.
+  stale: ({ said }) => ({
+    level: said === 'succeeded' ? 'warn' : 'info',
+    text: `said ${said} too late: kept, without effect`,
+    ends: true,
+  }),
+  duplicate_success: () => ({
+    level: 'error',
+    text: 'two attempts reported success: effects outside the database may have happened twice',
+  }),
+  error: ({ during, error }) => ({ level: 'error', text: `trouble during ${during}`, fields: { err: error } }),
+  worker_started: () => ({ level: 'info', text: 'worker started' }),
+  worker_stopping: ({ running }) => ({ level: 'info', text: stoppingText(running) }),
+  worker_stopped: (stopped) => ({ level: 'info', text: stoppedText(stopped) }),
+  worker_lost: ({ now }) => ({ level: 'warn', text: `the worker slept past its leases and goes on as ${now}` }),
+}
+
+/** Writes a line for every event, with what is known of its job; the answer stops it. */
+export function attachLogger(fp: Pick<Fencepost, 'on'>, logger: Logger): () => void {
+  const running = new RunningJobs(fp)
+  const stops = eventNames
+    .filter((name) => name in lines)
+    .map((name) =>
+      fp.on(name, (event) => {
+        const {
+          level,
+          text,
+          fields,
+          ends = false,
+        } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
+        const { error: _shownAsErr, ...told } = event as { error?: unknown; jobId?: string }
+        logger[level]({ event: name, ...context(running, told.jobId, ends), ...told, ...fields }, text)
+      }),
+    )
+  return () => {
+    for (const stop of stops) stop()
+    running.stop()
+  }
+}
+
+function context(running: RunningJobs, jobId: string | undefined, ends: boolean): object {
+  const attempt = jobId === undefined ? undefined : running.of(jobId)
+  if (!attempt) return {}
+  const { claimedAtMs, ...known } = attempt
+  return ends ? { ...known, durationMs: Math.round(performance.now() - claimedAtMs) } : known
+}
+
+function stoppingText(running: number): string {
+  return running === 0 ? 'worker stopping: nothing runs' : `worker stopping: ${running} running`
+}
+
+export function stoppedText({ finished, released }: { finished: number; released: number }): string {
+  return `worker stopped: ${finished} finished, ${released} given back at no charge`
+}
