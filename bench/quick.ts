@@ -161,7 +161,8 @@ async function bench(url: string) {
     }
     ratios.push({ name: '5 ms jobs at concurrency 100, share of the ideal', value: median(share), goal: undefined })
   } finally {
-    await db.once('drop schema if exists fencepost cascade').finally(() => db.close())
+    await db.once(`drop schema if exists ${schema} cascade`)
+    await db.close()
   }
   return ratios
 }

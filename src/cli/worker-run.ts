@@ -2,12 +2,10 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { type Fencepost, fencepost } from '../client/fencepost.js'
 import { FencepostError } from '../errors.js'
-import { eventNames } from '../events.js'
 import { defaults } from '../limits.js'
-import { attachLogger, type Logger, stoppedText } from '../observe/log.js'
+import { attachLogger, type Logger } from '../observe/log.js'
 import { serveMetrics } from '../observe/metrics-server.js'
 import { durationMs, durationText } from '../task/duration.js'
-import type { Worker } from '../worker/worker.js'
 import { counted } from './counted.js'
 import { tellDev } from './dev-link.js'
 import type { GlobalOptions } from './global-options.js'
@@ -101,27 +99,10 @@ async function work(
       { worker: worker.id },
       `stopping: running jobs have ${grace} to end, then they are given back; a second signal ends at once`,
     )
-    await stopWorker(fp, worker, log)
+    await worker.stop()
   } finally {
     await metrics?.close()
   }
-}
-
-interface Stopped {
-  readonly finished: number
-  readonly released: number
-}
-
-/** Says what the stop did, unless the worker says so itself. */
-async function stopWorker(fp: Fencepost, worker: Worker, log: Logger): Promise<void> {
-  const counts = { finished: 0, released: 0 }
-  for (const end of ['finished', 'failed', 'parked', 'cancelled'] as const) fp.on(end, () => void counts.finished++)
-  fp.on('released', () => void counts.released++)
-  const answer: unknown = await worker.stop()
-  const stopped = (answer ?? counts) as Stopped
-  const told: readonly string[] = eventNames
-  if (told.includes('worker_stopped')) return // then the line is there already
-  log.info({ worker: worker.id, ...stopped }, stoppedText(stopped))
 }
 
 function uncaughtError(error: unknown): FencepostError {

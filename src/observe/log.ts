@@ -19,20 +19,12 @@ interface Line {
   readonly ends?: boolean
 }
 
-interface WorkerEvents {
-  worker_started: { worker: string; queues: unknown; tasks: unknown }
-  worker_stopping: { worker: string; running: number }
-  worker_stopped: { worker: string; finished: number; released: number }
-  worker_lost: { worker: string; now: string }
-}
-type LoggedEvents = Omit<FencepostEvents, keyof WorkerEvents> & WorkerEvents
-
 /**
  * What each event is worth. `error`: somebody has to look, a job ended badly or an effect may have happened twice.
  * `warn`: the engine coped, but it cost something. `info`: what a person wants to read of a quiet day, a line per job.
  * `debug`: every move.
  */
-const lines: { readonly [Name in keyof LoggedEvents]: (event: LoggedEvents[Name]) => Line } = {
+const lines: { readonly [Name in EventName]: (event: FencepostEvents[Name]) => Line } = {
   enqueued: () => ({ level: 'debug', text: 'enqueued' }),
   claimed: () => ({ level: 'debug', text: 'claimed' }),
   finished: () => ({ level: 'info', text: 'finished', ends: true }),
@@ -72,20 +64,13 @@ const lines: { readonly [Name in keyof LoggedEvents]: (event: LoggedEvents[Name]
 /** Writes a line for every event, with what is known of its job; the answer stops it. */
 export function attachLogger(fp: Pick<Fencepost, 'on'>, logger: Logger): () => void {
   const running = new RunningJobs(fp)
-  const stops = eventNames
-    .filter((name) => name in lines)
-    .map((name) =>
-      fp.on(name, (event) => {
-        const {
-          level,
-          text,
-          fields,
-          ends = false,
-        } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
-        const { error: _shownAsErr, ...told } = event as { error?: unknown; jobId?: string }
-        logger[level]({ event: name, ...context(running, told.jobId, ends), ...told, ...fields }, text)
-      }),
-    )
+  const stops = eventNames.map((name) =>
+    fp.on(name, (event) => {
+      const { level, text, fields, ends = false } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
+      const { error: _shownAsErr, ...told } = event as { error?: unknown; jobId?: string }
+      logger[level]({ event: name, ...context(running, told.jobId, ends), ...told, ...fields }, text)
+    }),
+  )
   return () => {
     for (const stop of stops) stop()
     running.stop()
@@ -103,6 +88,6 @@ function stoppingText(running: number): string {
   return running === 0 ? 'worker stopping: nothing runs' : `worker stopping: ${running} running`
 }
 
-export function stoppedText({ finished, released }: { finished: number; released: number }): string {
+function stoppedText({ finished, released }: { finished: number; released: number }): string {
   return `worker stopped: ${finished} finished, ${released} given back at no charge`
 }

@@ -90,8 +90,9 @@ export class Execution implements Attempt {
     const { aborted } = ended
     if (aborted === 'timeout') await this.#settle({ error: new Error(`timed out after ${this.#task.timeoutMs} ms`) })
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
-    // Only now: what it says must find its lease ended by us, not end it.
-    void handled.then((late) => this.#hearLate(late))
+    // Only now: what it says must find its lease ended by us, not end it. That a handler throws because it was told to
+    // stop is no news.
+    void handled.then((late) => ('error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late)))
   }
 
   abort(reason: AbortReason): void {
