@@ -39,11 +39,15 @@ it.each(points)('a connection cut at %s: done once, and nobody is charged', asyn
 })
 
 it('connections cut at any moment under load: done once, and nobody is charged', async () => {
-  const { proxy, produce, ended, verify } = await setupCut()
+  const { proxy, worker, enqueue, produce, ended, verify } = await setupCut()
   const producing = produce()
+  // One is inside its commit for certain, whatever the others are at.
+  const inside = await enqueue('hold', { inCommit: true })
+  await worker.hears('in commit', inside)
   for (let cuts = 0; cuts < 8; cuts++) {
     await producing.made(12)
     proxy.cutAll()
+    worker.open(inside)
   }
   await producing.stop()
   await ended()

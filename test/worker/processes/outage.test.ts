@@ -12,12 +12,16 @@ afterAll(() => server?.stop())
 it.each(['fast', 'immediate'] as const)(
   'a server that is restarted (%s) under load: all is done once',
   async (mode) => {
-    const { spawn, produce, ended, verify } = await setupProcesses(server.url)
+    const { spawn, enqueue, produce, ended, verify } = await setupProcesses(server.url)
     const workers = await Promise.all([spawn({ concurrency: 5 }), spawn({ concurrency: 5 })])
     const producing = produce()
 
+    // One is inside its commit for certain, whatever the others are at.
+    const inside = await enqueue('hold', { inCommit: true })
+    await Promise.any(workers.map((worker) => worker.hears('in commit', inside)))
     await producing.made(30)
     await server.restart(mode)
+    for (const worker of workers) worker.open(inside)
     await producing.made(20)
     await producing.stop()
     await ended()
