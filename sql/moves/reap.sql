@@ -20,8 +20,9 @@ declare
   v_gap_ms bigint;
 begin
   perform fencepost.durable(); -- guard: reap.durable
+  -- The first look of all follows no gap.
   insert into fencepost.pulse (beat_at)
-  select '-infinity' where not exists (select 1 from fencepost.pulse)
+  select fencepost.clock() - p_every_ms * interval '1 ms' where not exists (select 1 from fencepost.pulse)
   on conflict do nothing;
   select p.beat_at into v_beat from fencepost.pulse p for update skip locked;
   if not found then
@@ -33,9 +34,8 @@ begin
   end if;
   update fencepost.pulse set beat_at = v_now;
 
-  v_step := case when v_beat = '-infinity' then interval '0' else v_now - v_beat end;
-  v_gap_ms := case when v_beat = '-infinity' then 2147483647
-                   else abs(extract(epoch from v_step) * 1000) end;
+  v_step := v_now - v_beat;
+  v_gap_ms := abs(extract(epoch from v_step) * 1000);
   with cut_off as (
     select l.lease_id, l.job_id
     from fencepost.leased l

@@ -28,7 +28,7 @@ export interface StepOptions<Result> {
 export interface CommitOptions {
   /**
    * `read committed` by default. Above it, the lease is first made to last until the task's timeout, which there must
-   * be; a serialization failure runs `work` again, in a new transaction, up to three times in all.
+   * be.
    */
   readonly isolation?: 'read committed' | 'repeatable read' | 'serializable'
 }
@@ -49,7 +49,8 @@ export interface JobContext {
 
   /**
    * The handler's writes in this database and the outcome of the job, in one transaction: both or neither, once. What
-   * `work` returns is the job's result; nothing the handler does afterwards changes it.
+   * `work` returns is the job's result; nothing the handler does afterwards changes it. If the database undoes the
+   * transaction (a lost connection, a deadlock, a serialization failure), `work` runs again, up to three times in all.
    */
   commit<Result>(work: (tx: Transaction) => Promise<Result>, options?: CommitOptions): Promise<Result>
   /**

@@ -30,7 +30,7 @@ export class Maintenance {
   constructor(options: MaintenanceOptions) {
     this.#options = options
     this.#everyMs = Math.min(options.pollMs, everyMsMax)
-    this.#timer = this.#schedule()
+    this.#timer = this.#schedule(0)
   }
 
   async stop(): Promise<void> {
@@ -43,10 +43,10 @@ export class Maintenance {
     return Math.max(this.#everyMs, this.#tookMs / shareMax)
   }
 
-  #schedule(): NodeJS.Timeout {
+  #schedule(pauseMs = this.#pauseMs): NodeJS.Timeout {
     return setTimeout(() => {
       this.#round = this.#work()
-    }, this.#pauseMs)
+    }, pauseMs)
   }
 
   async #work(): Promise<void> {

@@ -77,23 +77,23 @@ export class RunningJob implements JobContext {
     work: (tx: Transaction) => Promise<Result>,
     { isolation = 'read committed' }: CommitOptions = {},
   ): Promise<Result> {
-    if (isolation === 'read committed') return this.#commit(work, isolation)
-    await this.#holdToDeadline(isolation)
+    if (isolation !== 'read committed') await this.#holdToDeadline(isolation)
     try {
       for (let tries = 1; ; tries++) {
-        try {
-          return await this.#commit(work, isolation)
-        } catch (error) {
-          const conflict = isRolledBackByServer(error instanceof FencepostError ? error.cause : error)
-          if (!conflict || tries === commitTriesMax) throw error
-        }
+        const committed = await this.#commit(work, isolation, tries < commitTriesMax)
+        if (committed) return committed.result
       }
     } finally {
       this.#attempt.held = false
     }
   }
 
-  async #commit<Result>(work: (tx: Transaction) => Promise<Result>, isolation: Isolation): Promise<Result> {
+  /** Undefined if the transaction was undone for no fault of the work, and another try is allowed. */
+  async #commit<Result>(
+    work: (tx: Transaction) => Promise<Result>,
+    isolation: Isolation,
+    mayRepeat: boolean,
+  ): Promise<{ result: Result } | undefined> {
     let item = { ...this.#lease, resultText: 'null' }
     let result: Result | undefined
     try {
@@ -108,12 +108,16 @@ export class RunningJob implements JobContext {
     } catch (error) {
       // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same.
       if (isA(error, 'FP_LEASE_LOST')) await finish(this.#db, [item])
+      const conflict = isRolledBackByServer(error instanceof FencepostError ? error.cause : error)
+      if (conflict && mayRepeat) return undefined
       if (!isA(error, 'FP_DATABASE_UNREACHABLE')) throw error
-      // The reply was lost, or the transaction before it: the lease tells.
-      if ((await leaseFate(this.#db, this.#lease)) !== 'finished') throw error
+      // The reply was lost, or the transaction before it. The lease tells, as soon as the database is back.
+      const fate = await leaseFate(this.#db, this.#lease)
+      if (fate === 'held' && mayRepeat && !this.signal.aborted) return undefined
+      if (fate !== 'finished') throw error
     }
     this.ended = 'committed'
-    return result as Result
+    return { result: result as Result }
   }
 
   async finishIn<Result>(tx: Transaction, result: Result): Promise<Result> {

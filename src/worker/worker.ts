@@ -71,6 +71,9 @@ export class Worker {
   /** A job that may have killed its worker: it runs when all others have ended, and nothing is claimed meanwhile. */
   #suspect: Execution | undefined
   #suspectStarts = false
+  /** A turn on its way may bring one; a second must not. */
+  #suspectAsked = false
+  /** A worker that is never idle looks for one now and then. */
   #suspectWanted = true
   #ended = 0
   #released = 0
@@ -170,12 +173,17 @@ export class Worker {
   /** What to claim with the next turn. */
   #ask(anyway: boolean): Claim | undefined {
     if (this.#stopping || this.#suspect) return undefined
-    const claim = this.#lanes.claim(anyway, this.#suspectWanted || this.#lanes.isEmpty)
-    if (claim) this.#suspectWanted = false
+    const suspect = !this.#suspectAsked && (this.#suspectWanted || this.#lanes.isEmpty)
+    const claim = this.#lanes.claim(anyway, suspect)
+    if (claim?.suspect) {
+      this.#suspectAsked = true
+      this.#suspectWanted = false
+    }
     return claim
   }
 
   #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number): void {
+    if (claim.suspect) this.#suspectAsked = false
     const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
     for (const lease of leases) this.#accept(lease, sentAtMs)
     this.#runSuspectWhenAlone()
@@ -184,7 +192,12 @@ export class Worker {
   }
 
   #accept(lease: TurnLease, claimedAtMs: number): void {
-    const task = this.#tasks.get(lease.task) as Task<unknown, unknown>
+    const task = this.#tasks.get(lease.task)
+    if (!task) {
+      // The claim names our tasks; should it ever bring another, that is for a worker who knows it.
+      void this.#turns.release({ ...lease, reason: 'unknown_task' })
+      return
+    }
     const execution = new Execution(this.#bench, task, lease, claimedAtMs)
     this.#held.add(execution)
     const { jobId, queue, tries } = lease

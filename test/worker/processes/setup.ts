@@ -16,6 +16,7 @@ const waitMsMax = 90_000
 export interface Policy {
   readonly lease?: Duration
   readonly losses?: number
+  readonly delay?: Duration
 }
 
 /** A database with a table of effects, a payment provider, and worker processes to be killed. */
@@ -30,11 +31,11 @@ export async function setupProcesses(serverUrl?: string) {
   const enqueueMany = async <Name extends TaskName>(
     name: Name,
     inputs: readonly Inputs[Name][],
-    policy: Policy = {},
+    { delay = 0, ...policy }: Policy = {},
   ) => {
     const jobs = await fp.enqueueMany(
       task(name, { input: z.any(), ...policy, run: () => {} }),
-      inputs.map((input) => ({ input })),
+      inputs.map((input) => ({ input, delay })),
     )
     for (const { id } of jobs) asked.set(id, name)
     return jobs.map(({ id }) => id)
