@@ -4,18 +4,15 @@ import { each, setupProcesses } from './setup.js'
 
 it('SIGKILL costs what had started a loss, and what had not nothing', async () => {
   const { sql, spawn, enqueue, enqueueMany, quiet, runOut, ended, verify } = await setupProcesses()
-  const victim = await spawn({ concurrency: 5 })
+  // A job whose worker died under it: it is leased beside the others, and waits, unstarted, for them to end.
+  const suspect = await enqueue('note', {})
+  await sql(`select fencepost.claim('default', 1, 'dead', p_start => 1)`)
+  await runOut([suspect])
+  await sql('select fencepost.lose()')
   const held = await enqueueMany('hold', [{}, {}, {}])
+  const victim = await spawn({ concurrency: 5 })
   await victim.hears('started', ...held)
-  // A job whose worker died under it is leased, and waits, unstarted, for its neighbours to end.
-  const suspect = await enqueue('note', {}, { delay: '1h' })
-  await sql('update fencepost.delayed set losses = 1, due_at = fencepost.clock() where job_id = $1', [suspect])
-  await vi.waitUntil(
-    async () => (await sql('select 1 from fencepost.leased where job_id = $1', [suspect])).length > 0,
-    {
-      timeout: 20_000,
-    },
-  )
+  await vi.waitUntil(async () => (await sql('select 1 from fencepost.leased')).length === 4, { timeout: 20_000 })
   const untouched = await enqueueMany('note', [{}, {}])
 
   await victim.kill()
