@@ -143,3 +143,83 @@ it('finishes in a transaction of the caller’s: with its commit, and not withou
   expect(await effects()).toEqual(['2'])
   expect(await see(job.id)).toMatchObject({ outcome: 'succeeded', tries: 2, failures: 1 })
 })
+
+it('commits at serializable: its lease is held to the deadline, and no heartbeat comes between', async () => {
+  const { fp, sql, see } = await setupEffects()
+  const gate = door()
+  const witness = task('witness', { input: anything, lease: '1s', run: () => gate.pass() })
+  let runs = 0
+  const pay = task('pay', {
+    input: anything,
+    lease: '1s',
+    timeout: '20s',
+    run: (_, job) =>
+      job.commit(
+        async (tx) => {
+          runs++
+          await tx.query('insert into effect values ($1)', [job.id])
+          // Heartbeats go on meanwhile: the witness has been extended twice.
+          const extended = () =>
+            sql<{ at: Date }>(`select expires_at as at from fencepost.leased where task = 'witness'`)
+          for (let times = 0, last = await extended(); times < 2; ) {
+            const now = await extended()
+            if (now[0]?.at.getTime() !== last[0]?.at.getTime()) times++
+            last = now
+          }
+          return 'paid'
+        },
+        { isolation: 'serializable' },
+      ),
+  })
+  const reached = gate.reached()
+  await fp.work([witness, pay], soon)
+  await fp.enqueue(witness, null)
+  await reached
+
+  const job = await fp.enqueue(pay, null)
+
+  expect(await job.result({ timeout: '20s' })).toBe('paid')
+  expect(runs).toBe(1)
+  expect(await see(job.id)).toMatchObject({ outcome: 'succeeded', tries: 1, losses: 0 })
+  gate.open()
+})
+
+it('runs the work of a commit again after a serialization failure, and only the last counts', async () => {
+  const { fp, sql } = await setupEffects()
+  await sql('create table account (cents integer); insert into account values (0)')
+  let runs = 0
+  const pay = task('pay', {
+    input: anything,
+    run: (_, job) =>
+      job.commit(
+        async (tx) => {
+          await tx.query('select cents from account')
+          if (++runs === 1) await sql('update account set cents = cents + 1')
+          await tx.query('update account set cents = cents + 10')
+          return runs
+        },
+        { isolation: 'repeatable read' },
+      ),
+  })
+  await fp.work([pay], soon)
+
+  const job = await fp.enqueue(pay, null)
+
+  expect(await job.result({ timeout: '10s' })).toBe(2)
+  expect(await sql('select cents from account')).toEqual([{ cents: 11 }])
+})
+
+it('refuses a commit above read committed in a task without a timeout', async () => {
+  const { fp } = await setupEffects()
+  const pay = task('pay', {
+    input: anything,
+    timeout: false,
+    retry: { limit: 0 },
+    run: (_, job) => job.commit(async () => 'paid', { isolation: 'serializable' }),
+  })
+  await fp.work([pay], soon)
+
+  const job = await fp.enqueue(pay, null)
+
+  await expect(job.result({ timeout: '10s' })).rejects.toThrow(/needs a timeout on task pay/)
+})
