@@ -110,7 +110,7 @@ async function rawRun(url: string, batch: number, jobs: number) {
         fail: [],
         release: [],
         start: [],
-        claim: { queues: [{ queue: 'default', limit: batch }], room: batch, suspect: true },
+        claim: { queues: [{ queue: 'default', limit: batch, starts: batch }], room: batch, suspect: true },
         tasks: ['noop'],
       })
       done += leases.length

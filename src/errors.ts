@@ -81,6 +81,10 @@ const catalogue = {
     title: 'This attempt no longer owns its job',
     hint: 'Nothing of this attempt was committed. The job was handed to another attempt or has ended; see `fencepost jobs show <id>`.',
   },
+  FP_HANDLER_ABORTED: {
+    title: 'This attempt was told to stop',
+    hint: 'Its task’s timeout has passed, its job was cancelled, or its worker shuts down. End the handler; whatever it returns now does not count.',
+  },
   FP_JOB_COMMITTED: {
     title: 'This attempt has already committed its job',
     hint: 'Call job.commit or job.finishIn once, as the last thing a handler does. The second transaction was rolled back.',

@@ -6,7 +6,9 @@
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
 -- The fence of a lease is (job_id, lease_id, nonce). The nonce keeps a fence apart from one that a sequence hands out
 -- again after a failover to a replica that was behind.
--- The first `start` leases are born started: their handlers run as soon as the answer is read.
+-- The first `start` leases are born started: their handlers run as soon as the answer is read. So are, if any is, those
+-- of jobs that had a lease before: what a first try may do, begin and be marked a moment later, could otherwise let a job
+-- that kills its worker at once go uncounted for ever.
 -- `suspects`: a job with losses may have killed its worker, and is to run without neighbours. That many of them are
 -- taken on top of `limit`, never started at birth, and none among the others. Null: make no difference.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
@@ -73,7 +75,8 @@ begin
       from (
         select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at,
                fencepost.clock() as claimed_at, -- guard: claim.clock
-               sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
+               (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
+                  or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
         from taken t

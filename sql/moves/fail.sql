@@ -49,7 +49,7 @@ begin
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
        error)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, e.outcome, e.tries, e.releases, e.failures_now,
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, coalesce(e.started_at, e.claimed_at), e.outcome, e.tries, e.releases, e.failures_now,
            e.losses, e.worker, e.reason, e.error
     from judged e
     where e.outcome is not null
@@ -63,7 +63,7 @@ begin
   ), log as (
     insert into fencepost.attempt
       (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason, error)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'failed', e.worker, e.reason, e.error
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, coalesce(e.started_at, e.claimed_at), 'failed', e.worker, e.reason, e.error
     from judged e
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),

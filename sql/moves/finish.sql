@@ -42,12 +42,12 @@ begin
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
        result)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, 'succeeded', e.tries, e.releases, e.failures,
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, coalesce(e.started_at, e.claimed_at), 'succeeded', e.tries, e.releases, e.failures,
            e.losses, e.worker, case when e.cancel_requested_at is not null then 'cancel_came_too_late' end, e.result
     from ended e
   ), log as (
     insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, 'succeeded', e.worker
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, coalesce(e.started_at, e.claimed_at), 'succeeded', e.worker
     from ended e
     where e.tries > 1 -- guard: finish.log
   )

@@ -55,6 +55,7 @@ begin
     update fencepost.worker w set seen_at = v_now; -- guard: reap.gap_of_workers
   else
     perform fencepost.retire(w.id) from fencepost.worker w where w.seen_at < v_now - p_dead_ms * interval '1 ms';
+    delete from fencepost.sleeper s where not exists (select 1 from fencepost.worker w where w.id = s.worker);
   end if;
 
   return query select * from fencepost.lose(p_limit);

@@ -1,14 +1,15 @@
--- turn(worker, turn, again, finish …, fail …, release …, start …, queues, limits, room, suspects, tasks)
+-- turn(worker, turn, again, finish …, fail …, release …, start …, queues, limits, starts, room, suspects, tasks)
 --   → (kind, job_id, lease_id, nonce, answer, outcome, flag, task, payload, queue, priority, tries, failures, losses,
---      releases, failures_max, lease_ms, created_at)
+--      releases, failures_max, lease_ms, left_ms, created_at)
 --
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
 -- about to run, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- Answers, by kind: `finish`, `fail`, `release`: what the move answers (flag: duplicate), except the plain `finished`,
 --   which is nearly all of them and is not worth its bytes; `start`: flag is cancel_requested; `lease`: a claimed job,
 --   answer `started` or `held`.
--- Claims from the queues in the order given, each at most its limit, together at most `room`; from the
--- first of them also one suspect (see claim) if `suspects`.
+-- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
+-- born started; from the first of them also one suspect (see claim) if `suspects`. `left_ms`: what is left of the lease.
+-- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
 -- Locks: all lease rows in order of lease_id; then those of claim().
 create or replace function fencepost.turn(
   p_worker text, p_turn bigint, p_again boolean,
@@ -17,22 +18,28 @@ create or replace function fencepost.turn(
   p_finals boolean[],
   p_release_jobs uuid[], p_release_leases bigint[], p_release_nonces bigint[], p_reasons text[],
   p_start_jobs uuid[], p_start_leases bigint[], p_start_nonces bigint[],
-  p_queues text[], p_limits integer[], p_room integer, p_suspects boolean, p_tasks text[]
+  p_queues text[], p_limits integer[], p_starts integer[], p_room integer, p_suspects boolean, p_tasks text[]
 ) returns table (
   kind text, job_id uuid, lease_id bigint, nonce bigint, answer text, outcome fencepost.outcome, flag boolean,
   task text, payload jsonb, queue text, priority smallint, tries integer, failures smallint, losses smallint,
-  releases integer, failures_max smallint, lease_ms integer, created_at timestamptz
+  releases integer, failures_max smallint, lease_ms integer, left_ms integer, created_at timestamptz
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+-- A caller's open transaction may hold a lease: give up before the client does, and leave no backend waiting behind.
+set lock_timeout = '10s'
 as $$
 #variable_conflict use_column
 declare
   v_room integer := p_room;
+  v_again boolean := p_again;
+  v_queue integer;
   v_taken bigint;
+  v_found bigint := 0;
 begin
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
-     + (p_start_leases is not null)::int > 1 then
+     + (p_start_leases is not null)::int > 1
+     or p_release_leases is not null then -- for each reason there is a call of its own
     -- Each move locks in order of lease_id; several of them in a row would not, and could deadlock with a cancel.
     perform 1 -- guard: turn.lock_order
     from fencepost.leased l
@@ -82,15 +89,21 @@ begin
     end loop;
   end if;
 
-  for i in 1 .. coalesce(cardinality(p_queues), 0) loop
-    exit when v_room <= 0;
+  for i in 1 .. coalesce(cardinality(p_queues), 0) * (1 + p_again::int) loop
+    -- A repeat first asks every queue for what the first try took, and claims only if that is nothing.
+    v_queue := (i - 1) % cardinality(p_queues) + 1;
+    v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
+    exit when v_room <= 0 or v_found > 0 and not v_again;
     return query
       select 'lease', c.job_id, c.lease_id, c.nonce, case when c.started then 'started' else 'held' end,
              null::fencepost.outcome, c.losses > 0, c.task, c.payload, c.queue, c.priority, c.tries, c.failures,
-             c.losses, c.releases, c.failures_max, c.lease_ms, c.created_at
-      from fencepost.claim(p_queues[i], least(p_limits[i], v_room), p_worker, p_tasks, p_turn, p_again,
-                           least(p_limits[i], v_room), case when p_suspects and i = 1 then 1 else 0 end) c;
+             c.losses, c.releases, c.failures_max, c.lease_ms,
+             (extract(epoch from c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at
+      from fencepost.claim(
+        p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn,
+        v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end) c;
     get diagnostics v_taken = row_count;
     v_room := v_room - v_taken;
+    v_found := v_found + case when p_again and i <= cardinality(p_queues) then v_taken else 0 end;
   end loop;
 end $$;

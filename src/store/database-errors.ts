@@ -37,7 +37,8 @@ export function isConnectionLost(error: unknown): boolean {
       noConnection.has(code) ||
       code.startsWith('08') ||
       code.startsWith('57P0') ||
-      code === '53300'
+      code === '53300' ||
+      code === '25006' // read-only: it was the primary, or is about to be
     )
   }
   return error instanceof Error && lostMessages.some((message) => error.message.includes(message))

@@ -40,7 +40,12 @@ export class Listener {
     this.#client = client
     client.on('notification', ({ payload }) => this.#onNotice(payload ?? ''))
     client.on('error', (error) => this.#onError(error))
-    client.once('end', () => this.#again())
+    let over = false
+    const again = () => {
+      if (!over) this.#again()
+      over = true
+    }
+    client.once('end', again)
     try {
       await client.connect()
       await client.query(`listen ${client.escapeIdentifier(this.#channel)}`)
@@ -50,7 +55,7 @@ export class Listener {
       if (this.#closed) return
       this.#onError(error)
       void client.end().catch(() => {})
-      this.#again()
+      again()
     }
   }
 

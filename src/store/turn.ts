@@ -18,7 +18,8 @@ export interface Turn {
   readonly release: readonly Release[]
   readonly start: readonly Fence[]
   readonly claim: {
-    readonly queues: readonly { readonly queue: string; readonly limit: number }[]
+    /** Of each queue at most `limit`, for the first `starts` of which there is a free handler. */
+    readonly queues: readonly { readonly queue: string; readonly limit: number; readonly starts: number }[]
     readonly room: number
     /** Whether a job whose worker died under it may come, to be run alone. */
     readonly suspect: boolean
@@ -27,8 +28,10 @@ export interface Turn {
 }
 
 export interface TurnLease extends Lease {
-  /** A suspect is not started by the claim. */
+  /** Marked as started; what was claimed ahead of free handlers is not yet, nor is a suspect. */
   readonly started: boolean
+  /** What is left of the lease, from the moment this turn was sent. */
+  readonly leftMs: number
 }
 
 /** A finish that is not told went as one would expect. */
@@ -38,6 +41,8 @@ export interface TurnAnswer {
   readonly release: readonly Settled<ReleaseAnswer>[]
   readonly start: readonly { jobId: string; leaseId: number; answer: 'started' | 'stale'; cancelRequested: boolean }[]
   readonly leases: readonly TurnLease[]
+  /** By this process's clock: the last try, if there were several. */
+  readonly sentAtMs: number
 }
 
 interface TurnRow {
@@ -58,6 +63,7 @@ interface TurnRow {
   releases: number
   failures_max: number
   lease_ms: number
+  left_ms: number
   created_at: Date
 }
 
@@ -66,15 +72,16 @@ const statement = `select * from fencepost.turn($1, $2, $3,
   $8::uuid[], $9::bigint[], $10::bigint[], $11::jsonb[], $12::bigint[], $13::boolean[],
   $14::uuid[], $15::bigint[], $16::bigint[], $17::text[],
   $18::uuid[], $19::bigint[], $20::bigint[],
-  $21::text[], $22::integer[], $23, $24, $25::text[])`
+  $21::text[], $22::integer[], $23::integer[], $24, $25, $26::text[])`
 
-/** Settles, starts and claims, in one statement and one commit. */
-export async function takeTurn(db: Database, turn: Turn): Promise<TurnAnswer> {
+/** Settles, starts and claims, in one statement and one commit. `repeated`: what became of an earlier call is unknown. */
+export async function takeTurn(db: Database, turn: Turn, repeated = false): Promise<TurnAnswer> {
   const { finish, fail, release, start, claim } = turn
-  const rows = await db.move<TurnRow>(statement, (again) => [
+  let sentAtMs = 0
+  const values = (again: boolean) => [
     turn.worker,
     turn.turn,
-    again,
+    again || repeated,
     ...fencesOrNull(finish),
     orNull(finish, (item) => item.resultText),
     ...fencesOrNull(fail),
@@ -86,10 +93,15 @@ export async function takeTurn(db: Database, turn: Turn): Promise<TurnAnswer> {
     ...fencesOrNull(start),
     orNull(claim.queues, (item) => item.queue),
     orNull(claim.queues, (item) => item.limit),
+    orNull(claim.queues, (item) => item.starts),
     claim.room,
     claim.suspect,
     turn.tasks,
-  ])
+  ]
+  const rows = await db.move<TurnRow>(statement, (again) => {
+    sentAtMs = performance.now()
+    return values(again)
+  })
   return {
     finish: ofKind(rows, 'finish', (row) => ({ ...settled<Finished['answer']>(row), duplicate: row.flag })),
     fail: ofKind(rows, 'fail', settled<FailAnswer>),
@@ -101,6 +113,7 @@ export async function takeTurn(db: Database, turn: Turn): Promise<TurnAnswer> {
       cancelRequested: row.flag,
     })),
     leases: ofKind(rows, 'lease', lease),
+    sentAtMs,
   }
 }
 
@@ -135,6 +148,7 @@ function lease(row: TurnRow): TurnLease {
     releases: row.releases,
     failuresMax: row.failures_max,
     leaseMs: row.lease_ms,
+    leftMs: row.left_ms,
     createdAt: row.created_at,
     started: row.answer === 'started',
   }

@@ -40,6 +40,7 @@ export class Execution implements Attempt {
   validUntilMs: number
   /** Not to be extended by heartbeats: it was extended to its deadline, and its row must not change. */
   held = false
+  leaving = false
   readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
   #controller: AbortController | undefined
@@ -48,18 +49,18 @@ export class Execution implements Attempt {
   #settling: Promise<void> | undefined
   #begunAtMs = 0
 
-  constructor(bench: Bench, task: Task<unknown, unknown>, lease: TurnLease, claimedAtMs: number) {
+  constructor(bench: Bench, task: Task<unknown, unknown>, lease: TurnLease, sentAtMs: number) {
     this.#bench = bench
     this.#task = task
     this.lease = lease
     this.arrivedAtMs = performance.now()
-    this.validUntilMs = claimedAtMs + lease.leaseMs
+    this.validUntilMs = sentAtMs + lease.leftMs
   }
 
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#aborted) this.#controller.abort(new FencepostError('FP_LEASE_LOST', this.#aborted))
+      if (this.#aborted) this.#controller.abort(abortError(this.#aborted))
     }
     return this.#controller.signal
   }
@@ -68,19 +69,28 @@ export class Execution implements Attempt {
     return this.#task.timeoutMs === undefined ? undefined : this.#begunAtMs + this.#task.timeoutMs
   }
 
+  get hasBegun(): boolean {
+    return this.#begunAtMs > 0
+  }
+
   /** Its end is decided; what remains is to say so. */
   get isSettling(): boolean {
     return this.#settling !== undefined
   }
 
   async run(onHandlerEnded: () => void): Promise<void> {
+    if (this.#aborted || this.#settling) {
+      // Told to stop while it waited in line: it never begins.
+      onHandlerEnded()
+      if (this.#aborted && this.#aborted !== 'lease_lost') await this.giveBack('cancelled')
+      return
+    }
     let timer: NodeJS.Timeout | undefined
     this.#begunAtMs = performance.now()
-    const handled = this.#handle()
+    const handled = this.#handle().catch((error: unknown) => ({ error }))
     // A handler that ignores its signal is left behind: its job must not wait for it.
     const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
       this.#abandon = (aborted) => resolve({ aborted })
-      if (this.#aborted) resolve({ aborted: this.#aborted })
       if (this.#task.timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#task.timeoutMs)
       void handled.then(resolve)
     })
@@ -100,7 +110,7 @@ export class Execution implements Attempt {
     this.#aborted = reason
     // First: a handler that throws because of its signal must not look as if it had failed by itself.
     this.#abandon(reason)
-    this.#controller?.abort(new FencepostError('FP_LEASE_LOST', reason))
+    this.#controller?.abort(abortError(reason))
   }
 
   /** Returns the job at no charge; a cancel that was requested ends it instead. */
@@ -199,6 +209,10 @@ export class Execution implements Attempt {
       events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed.outcome })
     }
   }
+}
+
+function abortError(reason: AbortReason): FencepostError {
+  return new FencepostError(reason === 'lease_lost' ? 'FP_LEASE_LOST' : 'FP_HANDLER_ABORTED', reason)
 }
 
 function isClosed(error: unknown): boolean {

@@ -5,7 +5,8 @@ import { extend } from '../store/lease.js'
 import { readCancelRequests, seeWorker } from '../store/worker.js'
 import type { Execution } from './executor.js'
 
-const beatMsMax = 1_000
+const beatMsMax = 300
+const cancelsEveryMs = 1_000
 const seenEveryMs = 10_000
 
 export interface HeartbeatOptions {
@@ -29,6 +30,7 @@ export class Heartbeat {
   #beating: Promise<void> = Promise.resolve()
   #beatAtMs = performance.now()
   #seenAtMs = performance.now()
+  #cancelsAtMs = 0
   #stopped = false
 
   constructor(options: HeartbeatOptions) {
@@ -79,6 +81,7 @@ export class Heartbeat {
     )) {
       const execution = held.get(key(fence)) as Execution
       if (answer === 'gone') {
+        if (execution.leaving) continue // by its own commit
         gone.push(execution)
         execution.abort('lease_lost')
       } else {
@@ -86,6 +89,8 @@ export class Heartbeat {
         if (cancelRequested) execution.abort('cancelled')
       }
     }
+    if (nowMs - this.#cancelsAtMs < cancelsEveryMs) return gone
+    this.#cancelsAtMs = nowMs
     const others = leases.filter((execution) => !isDue(execution)).map(({ lease }) => lease)
     for (const fence of await readCancelRequests(db, others)) held.get(key(fence))?.abort('cancelled')
     return gone

@@ -1,6 +1,6 @@
-import type { TurnLease } from '../store/turn.js'
 import type { Execution } from './executor.js'
 import type { Claim } from './turns.js'
+import type { TurnLease } from '../store/turn.js'
 
 /** However fast the handlers are, no more than this waits in one process. */
 const aheadMax = 1_000
@@ -34,6 +34,7 @@ export class Lanes {
   #turnMs = 1
   #answeredAtMs = performance.now()
   #first = 0
+  #news = 0
 
   constructor(concurrency: number, caps: Readonly<Record<string, number>>) {
     this.#concurrency = concurrency
@@ -110,7 +111,9 @@ export class Lanes {
   /** What there is room for. Unless there is a turn anyway, queues that were empty are not asked. */
   claim(anyway: boolean, suspect: boolean): Claim | undefined {
     let room = this.#concurrency - this.#running
-    for (const lane of this.#lanes) room += this.#ahead(lane) - lane.waiting.length - lane.asked
+    for (const lane of this.#lanes) room -= lane.waiting.length + lane.asked
+    let handlers = Math.max(0, room)
+    for (const lane of this.#lanes) room += this.#ahead(lane)
     if (room <= 0) return undefined
     const queues = []
     for (let i = 0; i < this.#lanes.length; i++) {
@@ -120,16 +123,19 @@ export class Lanes {
       const free = window - lane.running - lane.waiting.length - lane.asked
       if (free <= 0 || (lane.dry && !anyway)) continue
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
-      queues.push({ queue: lane.queue, limit: Math.min(free, Math.ceil(window / 2)) })
+      const limit = Math.min(free, Math.ceil(window / 2))
+      const starts = Math.max(0, Math.min(limit, handlers, free - this.#ahead(lane)))
+      handlers -= starts
+      queues.push({ queue: lane.queue, limit, starts })
     }
     if (queues.length === 0) return undefined
     this.#first++
     for (const { queue, limit } of queues) this.#lane(queue).asked += limit
-    return { queues, room, suspect }
+    return { queues, room, suspect, news: this.#news }
   }
 
   /** The answer to a claim: what was found, and how long it took. */
-  answered({ queues, room }: Claim, leases: readonly TurnLease[], sentAtMs: number): { dry: boolean } {
+  answered({ queues, room, news }: Claim, leases: readonly TurnLease[], sentAtMs: number): { dry: boolean } {
     const nowMs = performance.now()
     const sinceMs = Math.max(nowMs - this.#answeredAtMs, 0.05)
     this.#answeredAtMs = nowMs
@@ -142,13 +148,15 @@ export class Lanes {
       const lane = this.#lane(queue)
       lane.asked -= limit
       const found = leases.reduce((count, lease) => count + (lease.queue === queue ? 1 : 0), 0)
-      lane.dry = found < limit && leases.length < room
+      // What came while the claim was on its way, it may have missed.
+      lane.dry = found < limit && leases.length < room && news === this.#news
     }
     return { dry: queues.some(({ queue }) => this.#lane(queue).dry) }
   }
 
   /** Something may have come: look, whatever the last claim found. */
   refill(): void {
+    this.#news++
     for (const lane of this.#lanes) lane.dry = false
   }
 

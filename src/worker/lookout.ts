@@ -41,6 +41,7 @@ export class Lookout {
   /** Looks are short while a transaction older than this may have missed the sleeper. */
   #unseenBy: bigint | undefined
   #notices: number[] = []
+  #looking: Promise<void> = Promise.resolve()
   #stopped = false
 
   constructor(options: LookoutOptions) {
@@ -60,7 +61,14 @@ export class Lookout {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    await this.#listener?.close()
+    await Promise.all([this.#looking, this.#listener?.close()])
+  }
+
+  /** Forgets how long there was nothing: the worker is another one now, and asks anew to be notified. */
+  restart(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#lookMs = lookMsMin
   }
 
   /** A claim brought all it asked for: no need to wait for the next. */
@@ -72,7 +80,9 @@ export class Lookout {
   nothing(foundSome: boolean): void {
     if (foundSome) this.#lookMs = lookMsMin
     if (this.#timer !== undefined || this.#stopped) return
-    this.#timer = setTimeout(() => void this.#next(), this.#lookMs)
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#next()
+    }, this.#lookMs)
   }
 
   async #next(): Promise<void> {

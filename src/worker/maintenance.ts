@@ -4,8 +4,9 @@ import type { Database } from '../store/database.js'
 import { reapExpired } from '../store/worker.js'
 
 const everyMsMax = 500
-/** Looking may take this share of the time, however many rows there are to look at. */
+/** Looking may take this share of the time, however many rows there are to look at: but it is never put off for longer. */
 const shareMax = 0.05
+const pauseMsMax = 5_000
 
 export interface MaintenanceOptions {
   readonly db: Database
@@ -40,7 +41,7 @@ export class Maintenance {
   }
 
   get #pauseMs(): number {
-    return Math.max(this.#everyMs, this.#tookMs / shareMax)
+    return Math.max(this.#everyMs, Math.min(this.#tookMs / shareMax, pauseMsMax))
   }
 
   #schedule(pauseMs = this.#pauseMs): NodeJS.Timeout {

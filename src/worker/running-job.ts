@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type ErrorCode, FencepostError } from '../errors.js'
 import { type Json, jsonText } from '../job/json.js'
 import type { Database, Isolation } from '../store/database.js'
-import { isRolledBackByServer } from '../store/database-errors.js'
+import { codeOf, isRolledBackByServer } from '../store/database-errors.js'
 import type { Lease } from '../store/lease.js'
 import { finish, finishLast, hold, leaseFate, park } from '../store/settle.js'
 import { beginStep, endStep } from '../store/step.js'
@@ -30,6 +30,8 @@ export interface Attempt {
   readonly deadlineMs: number | undefined
   /** Not to be extended by heartbeats. */
   held: boolean
+  /** The handler is about to end its lease by itself, or has: that it is gone is no loss. */
+  leaving: boolean
 }
 
 /** How a handler ended its lease by itself. `in_a_transaction`: if the caller's transaction commits. */
@@ -77,8 +79,8 @@ export class RunningJob implements JobContext {
     work: (tx: Transaction) => Promise<Result>,
     { isolation = 'read committed' }: CommitOptions = {},
   ): Promise<Result> {
-    if (isolation !== 'read committed') await this.#holdToDeadline(isolation)
     try {
+      if (isolation !== 'read committed') await this.#holdToDeadline(isolation)
       for (let tries = 1; ; tries++) {
         const committed = await this.#commit(work, isolation, tries < commitTriesMax)
         if (committed) return committed.result
@@ -103,11 +105,16 @@ export class RunningJob implements JobContext {
           result = await work(tx)
           item = { ...item, resultText: await this.resultText(result) }
         },
-        (mark) => finishLast(item, mark),
+        (mark) => {
+          this.#attempt.leaving = true
+          return finishLast(item, mark)
+        },
       )
     } catch (error) {
-      // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same.
-      if (isA(error, 'FP_LEASE_LOST')) await finish(this.#db, [item])
+      this.#attempt.leaving = false
+      // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same. Only the database
+      // says that it is stale: an error of that name may also be the reason of the signal, thrown on by the work.
+      if (isStale(error)) await finish(this.#db, [item])
       const conflict = isRolledBackByServer(error instanceof FencepostError ? error.cause : error)
       if (conflict && mayRepeat) return undefined
       if (!isA(error, 'FP_DATABASE_UNREACHABLE')) throw error
@@ -116,12 +123,14 @@ export class RunningJob implements JobContext {
       if (fate === 'held' && mayRepeat && !this.signal.aborted) return undefined
       if (fate !== 'finished') throw error
     }
+    this.#attempt.leaving = true
     this.ended = 'committed'
     return { result: result as Result }
   }
 
   async finishIn<Result>(tx: Transaction, result: Result): Promise<Result> {
     await this.#finish(await this.resultText(result), tx)
+    this.#attempt.leaving = true
     this.ended = 'in_a_transaction'
     return result
   }
@@ -206,7 +215,12 @@ export class RunningJob implements JobContext {
 
   /** Returns if there is nothing to wait for; otherwise the lease has ended, and the handler is ended by the error. */
   async #wait(name: string, waitMs: number | null) {
-    const parked = await park(this.#db, this.#lease, name, waitMs)
+    this.#attempt.leaving = true
+    const parked = await park(this.#db, this.#lease, name, waitMs).catch((error: unknown) => {
+      this.#attempt.leaving = false
+      throw error
+    })
+    this.#attempt.leaving = parked.answer !== 'signalled' && parked.answer !== 'elapsed'
     if (parked.answer === 'signalled' || parked.answer === 'elapsed') return parked
     if (parked.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
     this.ended = 'parked'
@@ -217,6 +231,11 @@ export class RunningJob implements JobContext {
 /** Derived, not stored: it must be the same on every attempt, in every process. */
 function stepKey(jobId: string, name: string): string {
   return createHash('sha256').update(`${jobId}/${name}`).digest('hex').slice(0, 32)
+}
+
+/** The server's own word: FP011 of finish_last. */
+function isStale(error: unknown): boolean {
+  return error instanceof FencepostError && codeOf(error.cause) === 'FP011'
 }
 
 function isA(error: unknown, code: ErrorCode): boolean {

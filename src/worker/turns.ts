@@ -11,9 +11,20 @@ import { type Release, takeTurn, type Turn, type TurnAnswer, type TurnLease } fr
 const turnsAtOnce = 2
 /** What one turn settles at most: the rest goes with the next. */
 const saidMax = 1_000
+const saidBytesMax = 16 * 1_048_576
 const pauseMsMax = 2_000
 
-export type Claim = Turn['claim']
+/** What a turn asks for. `news`: how much this process had heard of when it asked. */
+export type Claim = Turn['claim'] & { readonly news: number }
+
+/** A job whose handler runs, and whose lease is not yet marked as started. */
+export interface Unmarked {
+  readonly lease: Fence
+  readonly leaving: boolean
+  readonly isSettling: boolean
+  abort(reason: 'lease_lost' | 'cancelled'): void
+}
+
 export type Started = TurnAnswer['start'][number]
 
 type Said =
@@ -31,6 +42,8 @@ export interface TurnsOptions {
   readonly tasks: readonly string[]
   /** What to claim with the next turn, if anything; `anyway` if there is a next turn even so. */
   readonly ask: (anyway: boolean) => Claim | undefined
+  /** Leases whose handlers have begun without a mark, and run on: they are marked with the next turn. */
+  readonly unmarked: () => readonly Unmarked[]
   /** What a claim brought: nothing, if its turn failed. */
   readonly receive: (leases: readonly TurnLease[], claim: Claim, sentAtMs: number) => void
 }
@@ -94,6 +107,15 @@ export class Turns {
     })
   }
 
+  async #mark(execution: Unmarked): Promise<void> {
+    const marked = new Promise<Started>((told, refused) =>
+      this.#words.push({ kind: 'start', item: execution.lease, told, refused }),
+    )
+    const { answer, cancelRequested } = await marked.catch(() => ({ answer: 'started', cancelRequested: false }))
+    if (answer === 'stale' && !execution.leaving && !execution.isSettling) execution.abort('lease_lost')
+    else if (cancelRequested) execution.abort('cancelled')
+  }
+
   #say(word: Word): void {
     this.#words.push(word)
     this.look()
@@ -101,9 +123,10 @@ export class Turns {
 
   #take(): void {
     while (this.#underWay < turnsAtOnce) {
+      for (const execution of this.#options.unmarked()) void this.#mark(execution)
       const claim = this.#options.ask(this.#words.length > 0)
       if (this.#words.length === 0 && !claim) break
-      const words = this.#words.splice(0, saidMax)
+      const words = this.#words.splice(0, saidAtOnce(this.#words))
       this.#underWay++
       void this.#turn(words, claim).finally(() => {
         this.#underWay--
@@ -114,11 +137,19 @@ export class Turns {
   }
 
   async #turn(words: readonly Word[], claim: Claim | undefined): Promise<void> {
+    let turn = ++this.#number
+    let repeated = false
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#send(words, claim)
+        return await this.#send(words, claim, turn, repeated)
       } catch (error) {
-        claim = undefined // asked again later, with what there is room for then
+        repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
+        if (!repeated) {
+          // Asked again later, with what there is room for then.
+          if (claim) this.#options.receive([], claim, performance.now())
+          claim = undefined
+          turn = ++this.#number
+        }
         if (error instanceof FencepostError && error.code === 'FP_CLOSED') {
           for (const { refused } of words) refused(error)
           return
@@ -126,7 +157,7 @@ export class Turns {
         if (words.length === 0 || !isRefusedData(error)) {
           this.#options.events.emit('error', { during: 'settling and claiming', error })
           await pause(Math.min(100 * 2 ** Math.min(tries, 10), pauseMsMax))
-          if (words.length === 0) return
+          if (words.length === 0 && !repeated) return
         } else if (words.length === 1) {
           return words[0]?.refused(error)
         } else {
@@ -138,32 +169,38 @@ export class Turns {
     }
   }
 
-  async #send(words: readonly Word[], claim: Claim | undefined): Promise<void> {
+  async #send(words: readonly Word[], claim: Claim | undefined, turn: number, repeated: boolean): Promise<void> {
     const { db, worker, tasks, receive } = this.#options
     const items = <Kind extends Said['kind']>(kind: Kind) =>
       words.filter((word) => word.kind === kind).map((word) => word.item) as Extract<Said, { kind: Kind }>['item'][]
-    const sentAtMs = performance.now()
-    let leases: readonly TurnLease[] = []
-    try {
-      const answer = await takeTurn(db, {
-        worker: worker(),
-        turn: ++this.#number,
-        finish: items('finish'),
-        fail: items('fail'),
-        release: items('release'),
-        start: items('start'),
-        claim: claim ?? nothing,
-        tasks,
-      })
-      leases = answer.leases
-      tell(words, answer)
-    } finally {
-      if (claim) receive(leases, claim, sentAtMs)
+    const said = {
+      worker: worker(),
+      turn,
+      finish: items('finish'),
+      fail: items('fail'),
+      release: items('release'),
+      start: items('start'),
+      claim: claim ?? nothing,
+      tasks,
     }
+    const answer = await takeTurn(db, said, repeated)
+    tell(words, answer)
+    if (claim) receive(answer.leases, claim, answer.sentAtMs)
   }
 }
 
-const nothing: Claim = { queues: [], room: 0, suspect: false }
+const nothing: Claim = { queues: [], room: 0, suspect: false, news: 0 }
+
+/** How many words fit into one turn: a message to the database must not outgrow what either side can hold. */
+function saidAtOnce(words: readonly Word[]): number {
+  let bytes = 0
+  for (let count = 0; count < Math.min(words.length, saidMax); count++) {
+    const { kind, item } = words[count] as Word
+    bytes += kind === 'finish' ? item.resultText.length : kind === 'fail' ? item.errorText.length : 0
+    if (bytes > saidBytesMax && count > 0) return count
+  }
+  return saidMax
+}
 
 function tell(words: readonly Word[], answer: TurnAnswer): void {
   const key = ({ jobId, leaseId }: { jobId: string; leaseId: number }) => `${jobId}/${leaseId}`

@@ -40,6 +40,9 @@ export interface StopReport {
 
 /** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
 const waitMsMax = 250
+/** How long a job that must run alone waits for its neighbours to end, and how long it is left to others if they do not. */
+const suspectWaitMs = 10_000
+const suspectsPutOffMax = 2
 /** A statement that takes longer than this is given up: no answer will come. */
 const statementMsMax = 15_000
 /** How long the last words of a worker that stops may take to reach the database. */
@@ -62,6 +65,8 @@ export class Worker {
   readonly #graceMs: number
   readonly #bench: Bench
   readonly #held = new Set<Execution>()
+  /** Claimed ahead of a free handler, begun since, and not yet marked as started. */
+  readonly #unmarked = new Set<Execution>()
   readonly #lanes: Lanes
   readonly #turns: Turns
   readonly #lookout: Lookout
@@ -75,6 +80,9 @@ export class Worker {
   #suspectAsked = false
   /** A worker that is never idle looks for one now and then. */
   #suspectWanted = true
+  #suspectTimer: NodeJS.Timeout | undefined
+  #suspectsPutOff = 0
+  #suspectNotBeforeMs = 0
   #ended = 0
   #released = 0
   #stopping = false
@@ -114,6 +122,7 @@ export class Worker {
       worker,
       tasks: [...this.#tasks.keys()],
       ask: (anyway) => this.#ask(anyway),
+      unmarked: () => this.#takeUnmarked(),
       receive: (leases, claim, sentAtMs) => this.#receive(leases, claim, sentAtMs),
     })
     this.#bench = { db, events, turns: this.#turns, payloadBytesMax }
@@ -159,7 +168,7 @@ export class Worker {
     await this.#register()
     this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
     this.#stopHearing = this.#events.on('enqueued', ({ queue }) => {
-      if (queue in this.#queues) this.#look()
+      if (Object.hasOwn(this.#queues, queue)) this.#look()
     })
     this.#look()
   }
@@ -173,7 +182,10 @@ export class Worker {
   /** What to claim with the next turn. */
   #ask(anyway: boolean): Claim | undefined {
     if (this.#stopping || this.#suspect) return undefined
-    const suspect = !this.#suspectAsked && (this.#suspectWanted || this.#lanes.isEmpty)
+    const suspect =
+      !this.#suspectAsked &&
+      (this.#suspectWanted || this.#lanes.isEmpty) &&
+      performance.now() >= this.#suspectNotBeforeMs
     const claim = this.#lanes.claim(anyway, suspect)
     if (claim?.suspect) {
       this.#suspectAsked = true
@@ -191,21 +203,27 @@ export class Worker {
     else this.#lookout.found()
   }
 
-  #accept(lease: TurnLease, claimedAtMs: number): void {
+  #takeUnmarked(): Execution[] {
+    const unmarked = [...this.#unmarked]
+    this.#unmarked.clear()
+    return unmarked
+  }
+
+  #accept(lease: TurnLease, sentAtMs: number): void {
     const task = this.#tasks.get(lease.task)
     if (!task) {
       // The claim names our tasks; should it ever bring another, that is for a worker who knows it.
       void this.#turns.release({ ...lease, reason: 'unknown_task' })
       return
     }
-    const execution = new Execution(this.#bench, task, lease, claimedAtMs)
+    const execution = new Execution(this.#bench, task, lease, sentAtMs)
     this.#held.add(execution)
     const { jobId, queue, tries } = lease
     this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.#id, attempt: tries })
     if (this.#stopping) {
       this.#giveBack(execution, 'shutdown')
-    } else if (!lease.started) {
-      this.#suspect = execution
+    } else if (lease.losses > 0 && !lease.started) {
+      this.#acceptSuspect(execution)
     } else if (this.#lanes.enter(execution)) {
       this.#run(execution)
     } else {
@@ -218,6 +236,7 @@ export class Worker {
     const { lease } = execution
     const leave = () => {
       this.#ended++
+      this.#unmarked.delete(execution)
       if (execution === this.#suspect) this.#suspect = undefined
       for (const next of this.#lanes.leave(lease.queue)) this.#run(next)
       this.#runSuspectWhenAlone()
@@ -225,15 +244,36 @@ export class Worker {
       this.#turns.look()
     }
     if (performance.now() > execution.validUntilMs) {
-      // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already.
-      this.#held.delete(execution)
+      // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already. If
+      // not, the job goes back at no charge: it has not begun.
+      this.#giveBack(execution, 'no_room')
       leave()
       return
+    }
+    if (!lease.started && execution !== this.#suspect) {
+      this.#unmarked.add(execution)
+      this.#turns.look()
     }
     void execution
       .run(leave)
       .catch((error: unknown) => this.#events.emit('error', { during: `settling job ${lease.jobId}`, error }))
       .finally(() => this.#held.delete(execution))
+  }
+
+  #acceptSuspect(execution: Execution): void {
+    if (this.#suspect) return this.#giveBack(execution, 'no_room')
+    this.#suspect = execution
+    // Long handlers must not stop the worker for a suspect's sake again and again: it is left to others for a while. The
+    // third time it is waited for, or it would never run.
+    if (this.#suspectsPutOff >= suspectsPutOffMax) return
+    this.#suspectTimer = setTimeout(() => {
+      if (this.#suspect !== execution || this.#suspectStarts || execution.hasBegun) return
+      this.#suspect = undefined
+      this.#suspectsPutOff++
+      this.#suspectNotBeforeMs = performance.now() + suspectWaitMs
+      this.#giveBack(execution, 'no_room')
+      this.#look()
+    }, suspectWaitMs)
   }
 
   #runSuspectWhenAlone(): void {
@@ -246,11 +286,17 @@ export class Worker {
         if (answer === 'stale') this.#held.delete(execution)
         else if (cancelRequested) this.#giveBack(execution, 'cancelled')
         else if (this.#stopping) this.#giveBack(execution, 'shutdown')
-        else if (this.#lanes.enter(execution)) return this.#run(execution)
+        else if (this.#lanes.enter(execution)) {
+          this.#suspectsPutOff = 0
+          return this.#run(execution)
+        }
         this.#suspect = undefined
         this.#look()
       })
-      .catch(() => this.#held.delete(execution)) // closed
+      .catch(() => {
+        this.#held.delete(execution)
+        this.#suspect = undefined
+      })
       .finally(() => {
         this.#suspectStarts = false
       })
@@ -285,9 +331,10 @@ export class Worker {
     this.#ended = 0
     this.#released = 0
     clearTimeout(this.#waitTimer)
+    clearTimeout(this.#suspectTimer)
     this.#stopHearing()
     const unbegun = this.#lanes.drop()
-    if (this.#suspect) unbegun.push(this.#suspect)
+    if (this.#suspect && !this.#suspect.hasBegun) unbegun.push(this.#suspect)
     const drained = within(this.#graceMs, this.#quiet())
     // A claim that is still on its way must not take up again what is given back.
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), this.#lookout.stop(), this.#maintenance.stop()]))
@@ -318,6 +365,7 @@ export class Worker {
     await retireWorker(this.#backgroundDb, worker)
     await this.#register()
     this.#events.emit('worker_lost', { worker, now: this.#id })
+    this.#lookout.restart()
     this.#look()
   }
 
@@ -366,7 +414,13 @@ async function within(ms: number, awaited: Promise<unknown>): Promise<boolean> {
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), ms)
   })
-  const inTime = await Promise.race([awaited.then(() => true), late])
+  const inTime = await Promise.race([
+    awaited.then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ])
   clearTimeout(timer)
   return inTime
 }

@@ -23,7 +23,11 @@ function turn(db: Database, said: Partial<Turn> = {}) {
   })
 }
 
-const from = (queue: string, limit: number, suspect = false) => ({ queues: [{ queue, limit }], room: limit, suspect })
+const from = (queue: string, limit: number, suspect = false, starts = limit) => ({
+  queues: [{ queue, limit, starts }],
+  room: limit,
+  suspect,
+})
 
 it('settles, starts and claims in one statement', async () => {
   const { db, add, take, see } = await setup()
@@ -102,8 +106,8 @@ it('claims from several queues, each up to its limit, and together no more than 
   const { leases } = await turn(db, {
     claim: {
       queues: [
-        { queue: 'mail', limit: 2 },
-        { queue: 'reports', limit: 3 },
+        { queue: 'mail', limit: 2, starts: 2 },
+        { queue: 'reports', limit: 3, starts: 3 },
       ],
       room: 4,
       suspect: false,
@@ -126,8 +130,8 @@ it('repeated after a lost reply, settles nothing twice and answers the same leas
     finish: [{ ...lease, resultText: '1' }],
     claim: {
       queues: [
-        { queue: 'mail', limit: 1 },
-        { queue: 'reports', limit: 1 },
+        { queue: 'mail', limit: 1, starts: 1 },
+        { queue: 'reports', limit: 1, starts: 1 },
       ],
       room: 2,
       suspect: false,
@@ -139,9 +143,70 @@ it('repeated after a lost reply, settles nothing twice and answers the same leas
   const again = await turn(session, said)
 
   expect(first.leases.map(({ jobId }) => jobId)).toEqual([mail, report])
-  expect(again.leases).toEqual(first.leases)
+  const named = (leases: typeof again.leases) => leases.map(({ leftMs: _, ...lease }) => lease)
+  expect(named(again.leases)).toEqual(named(first.leases))
   expect(again.finish).toMatchObject([{ jobId: done, answer: 'already' }])
   expect(await see(done)).toMatchObject({ outcome: 'succeeded', tries: 1 })
+})
+
+it('starts as many as there are free handlers, and of what it claims ahead only what was tried before', async () => {
+  const { db, add, sql } = await setup()
+  const [first, second, triedBefore] = [await add(), await add({ priority: 1 }), await add({ priority: 2 })]
+  await sql(`select fencepost.claim('default', 3, 'w0')`)
+  await sql('update fencepost.leased set expires_at = fencepost.clock()')
+  await sql('select fencepost.lose()')
+  await sql('update fencepost.ready set tries = 0 where job_id = any ($1)', [[first, second]])
+
+  const { leases } = await turn(db, { claim: from('default', 3, false, 1) })
+
+  expect(leases.map(({ jobId, started }) => ({ jobId, started }))).toEqual([
+    { jobId: first, started: true },
+    { jobId: second, started: false },
+    { jobId: triedBefore, started: true },
+  ])
+})
+
+it('in a repeat answers what the first try took from any queue before it claims from another', async () => {
+  const { url, connect, add } = await setup()
+  const mail = await add({ queue: 'mail' })
+  const session = await Session.open({ url, connect })
+  const said = {
+    turn: ++number,
+    claim: {
+      queues: [
+        { queue: 'default', limit: 1, starts: 1 },
+        { queue: 'mail', limit: 1, starts: 1 },
+      ],
+      room: 1,
+      suspect: false,
+    },
+  }
+  await turn(session, said)
+  await add() // comes into the first queue while the reply is lost
+
+  session.again = true
+  const again = await turn(session, said)
+
+  expect(again.leases.map(({ jobId }) => jobId)).toEqual([mail])
+})
+
+it('in a repeat whose first try took nothing claims as ever', async () => {
+  const { url, connect, add } = await setup()
+  const session = await Session.open({ url, connect })
+  const id = await add()
+  session.again = true
+
+  const { leases } = await turn(session, { claim: from('default', 1) })
+
+  expect(leases.map(({ jobId, started }) => ({ jobId, started }))).toEqual([{ jobId: id, started: true }])
+})
+
+it('tells what is left of a lease', async () => {
+  const { db, add } = await setup()
+  await add({ leaseMs: 7_000 })
+  const { leases } = await turn(db, { claim: from('default', 1) })
+  expect(leases[0]?.leftMs).toBeGreaterThan(6_000)
+  expect(leases[0]?.leftMs).toBeLessThanOrEqual(7_000)
 })
 
 it('keeps a job with losses apart: it comes alone, unstarted, and only when it is asked for', async () => {
