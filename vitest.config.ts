@@ -2,8 +2,8 @@ import { configDefaults, defineConfig } from 'vitest/config'
 import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = ['test/{store,client,worker,lab,audit,observe}/**/*.test.ts', 'failure-modes/**/*.test.ts']
-/** About processes and signals, not about a version of PostgreSQL, and slow: once is enough. */
-const once = 'test/worker/processes/**'
+/** About processes, signals and a pooler, not about a version of PostgreSQL, and slow: once is enough. */
+const once = ['test/worker/processes/**', 'test/worker/pgbouncer.test.ts']
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 
 export default defineConfig({
@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: 'pg18',
           include: [...onDatabase, 'test/cli/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...(systemPrograms() ? [once] : [])],
+          exclude: [...configDefaults.exclude, ...(systemPrograms() ? once : [])],
           globalSetup: 'test/harness/pg18.global.ts',
           ...timeouts,
         },

@@ -17,8 +17,8 @@ export interface WorkerConfig {
   readonly poll?: Duration
   /** How long running handlers have to end after SIGTERM; then their jobs are given back. */
   readonly grace?: Duration
-  /** `false` to poll only: behind a pooler that keeps no session, LISTEN does not work. */
-  readonly listen?: boolean
+  /** `false` to poll only, or the direct URL of the server: through a pooler that keeps no session, nothing is heard. */
+  readonly listen?: boolean | string
   /** Serve metrics; `true` for the default port. */
   readonly metrics?: boolean | MetricsOptions
   /** postgres://…; without it DATABASE_URL, and without that the embedded server in `.fencepost/`. */
@@ -56,7 +56,12 @@ export function checkedConfig(config: WorkerConfig, what: string): WorkerConfig 
   if (queues !== undefined) checkQueues(queues, at('queues'))
   if (poll !== undefined) durationMs(poll, at('poll'), limits.pollMsMin, limits.timerMsMax)
   if (grace !== undefined) durationMs(grace, at('grace'), 0, limits.timerMsMax)
-  if (listen !== undefined && typeof listen !== 'boolean') throw notBoolean(at('listen'), listen)
+  if (listen !== undefined && typeof listen !== 'boolean' && !/^postgres(ql)?:\/\//.test(listen)) {
+    throw new FencepostError(
+      'FP_OPTION_INVALID',
+      `${at('listen')} must be true, false or a postgres:// URL, not ${shown(listen)}`,
+    )
+  }
   if (typeof metrics === 'object') checkedMetricsOptions(metrics, at('metrics'))
   else if (metrics !== undefined && typeof metrics !== 'boolean') throw notBoolean(at('metrics'), metrics)
   if (database !== undefined && (typeof database !== 'string' || database === '')) {

@@ -1,11 +1,14 @@
 import pg from 'pg'
+import { Events } from '../events.js'
 import type { Fence } from '../job/places.js'
 import { cancel } from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
 import { enqueue, type NewJob } from '../store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../store/lease.js'
+import { inSchema } from '../store/schema-name.js'
 import { fail, finish } from '../store/settle.js'
 import { beginStep, endStep } from '../store/step.js'
+import { Turns } from '../worker/turns.js'
 import { advanceLabClock } from './lab-clock.js'
 import { callOutside } from './outside-world.js'
 
@@ -201,6 +204,40 @@ export class Actor {
   async extend(): Promise<string> {
     const [answer] = await extend(this.db, [this.#held()])
     return answer?.answer ?? 'no answer'
+  }
+
+  /** How a worker says what its handlers came to; `onTrouble` hears what it would emit as an error. */
+  turns(onTrouble: (error: unknown) => void): Turns {
+    const events = new Events()
+    events.on('error', ({ error }) => onTrouble(error))
+    return new Turns({
+      db: this.db,
+      events,
+      worker: () => this.name,
+      tasks: [],
+      ask: () => undefined,
+      receive: () => {},
+    })
+  }
+
+  /** A handler that may run twice: its effect is applied, by itself, unless it is there. */
+  async applyOnce({ jobId } = this.#held()): Promise<void> {
+    await this.sql(
+      `insert into fencepost.lab_effect (job_id, by)
+       select $1, $2 where not exists (select 1 from fencepost.lab_effect e where e.job_id = $1)`,
+      [jobId, this.name],
+    )
+  }
+
+  /** Listens on a connection that nobody looks after; what is answered grows with every notice. */
+  async listen(channel: string): Promise<readonly string[]> {
+    const client = new pg.Client({ connectionString: this.#url, application_name: `${this.db.schema} listener` })
+    const heard: string[] = []
+    client.on('error', () => {})
+    client.on('notification', ({ payload }) => heard.push(payload ?? ''))
+    await client.connect()
+    await client.query(`listen ${client.escapeIdentifier(inSchema(channel, this.db.schema))}`)
+    return heard
   }
 
   /** The process is killed from within, as a handler can do it by mistake: no clean-up, and no answer. */

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 const readyForQuery = 'Z'.charCodeAt(0)
 const idle = 'I'.charCodeAt(0)
 const noticeResponse = 'N'.charCodeAt(0)
+const errorResponse = 'E'.charCodeAt(0)
 
 /** What a naïve function says, by a notice, when it has come to its pause point. */
 export const pauseNotice = 'lab_pause'
@@ -89,8 +90,9 @@ export class FaultProxy {
         unread = unread.subarray(message.length)
         if (message[0] === noticeResponse && message.includes(pauseNotice)) this.#onPause()
         if (message[0] !== readyForQuery) {
-          // What precedes a withheld ReadyForQuery must not tell the client that it has committed.
-          if (this.#armed && started) unsent.push(message)
+          // What precedes a withheld ReadyForQuery must not tell the client that it has committed. And a client that is
+          // told of an error may hang up at once: before that, the end of its transaction is to be counted.
+          if ((this.#armed && started) || isRefusal(message)) unsent.push(message)
           else send(message)
         } else if (started && message[5] === idle && this.#reachesLoss()) {
           server.removeAllListeners('data').resume()
@@ -112,4 +114,9 @@ export class FaultProxy {
     this.#armed.commitsLeft--
     return this.#armed.commitsLeft <= 0
   }
+}
+
+/** An error after which the session goes on: ReadyForQuery follows. */
+function isRefusal(message: Buffer): boolean {
+  return message[0] === errorResponse && !message.includes('VFATAL\0') && !message.includes('VPANIC\0')
 }
