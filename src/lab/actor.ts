@@ -216,6 +216,7 @@ export class Actor {
       worker: () => this.name,
       tasks: [],
       ask: () => undefined,
+      unmarked: () => [],
       receive: () => {},
     })
   }

@@ -2,7 +2,7 @@ import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import { NonRetryable, verdictOf } from '../job/verdict.js'
 import type { Database } from '../store/database.js'
-import { leaseFate } from '../store/settle.js'
+import { type FailAnswer, type Failure, type Finished, fail, finish, leaseFate, type Settled } from '../store/settle.js'
 import type { TurnLease } from '../store/turn.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
@@ -154,7 +154,10 @@ export class Execution implements Attempt {
     return this.#settling
   }
 
-  /** What a handler says after it was left behind changes nothing, but it is kept: its effects may have happened. */
+  /**
+   * What a handler says after it was left behind changes nothing, but it is kept: its effects may have happened. Not with
+   * a turn: the worker may have stopped meanwhile.
+   */
   async #hearLate(ended: Ended): Promise<void> {
     try {
       await this.#record(ended, true)
@@ -172,11 +175,12 @@ export class Execution implements Attempt {
   }
 
   async #finish(resultText: string, late: boolean): Promise<void> {
-    const { events, turns } = this.#bench
+    const { db, events, turns } = this.#bench
     const { jobId, leaseId, nonce, task, tries } = this.lease
-    let finished: Awaited<ReturnType<Turns['finish']>>
+    const item = { jobId, leaseId, nonce, resultText }
+    let finished: Finished
     try {
-      finished = await turns.finish({ jobId, leaseId, nonce, resultText })
+      finished = late ? ((await finish(db, [item]))[0] as Finished) : await turns.finish(item)
     } catch (error) {
       if (isClosed(error)) throw error
       // The database cannot store this result, and never will: the job must not stay leased because of that.
@@ -191,17 +195,19 @@ export class Execution implements Attempt {
   }
 
   async #fail(error: unknown, late: boolean): Promise<void> {
-    const { events, turns } = this.#bench
+    const { db, events, turns } = this.#bench
     const { jobId, leaseId, nonce, task, tries, failures, failuresMax } = this.lease
+    const tell = (item: Failure) =>
+      late ? fail(db, [item]).then(([told]) => told as Settled<FailAnswer>) : turns.fail(item)
     // A retry by a person raises the budget; the backoff starts anew with it.
     const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#task.retry.limit)
     const verdict = verdictOf(error, this.#task.retry, Math.max(1, failuresInBudget), Math.random())
     const { delayMs, final } = verdict
     const failure = { jobId, leaseId, nonce, errorText: JSON.stringify(verdict.error), delayMs, final }
-    const failed = await turns.fail(failure).catch((refused: unknown) => {
+    const failed = await tell(failure).catch((refused: unknown) => {
       if (isClosed(refused)) throw refused
       const plain = { name: 'Error', message: 'the error of the handler cannot be stored' }
-      return turns.fail({ ...failure, errorText: JSON.stringify(plain) })
+      return tell({ ...failure, errorText: JSON.stringify(plain) })
     })
     if (failed.answer === 'stale') {
       events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })

@@ -57,6 +57,7 @@ export class Model {
         return sorted(
           this.#settle(move.items, 'failed', (job, lease, item) => {
             job.failures++
+            lease.startedAt ??= lease.claimedAt // whatever says so has run
             const reason = this.#failureReason(job, lease, item.final)
             this.#log(job, lease, 'failed', reason, parse(item.errorText))
             if (reason) return this.#end(job, lease.cancelAt === null ? 'failed' : 'cancelled', reason, lease, item)
@@ -124,7 +125,10 @@ export class Model {
   #claim({ request, again }: MoveOf<'claim'>, seen: Seen): Row[] {
     const inOrder = [...this.jobs.values()].toSorted((a, b) => a.asked.priority - b.asked.priority || a.seq - b.seq)
     const { queue, tasks, limit, worker, turn } = request
-    const held = inOrder.filter(({ at }) => at.in === 'leased' && at.worker === worker && at.turn === turn)
+    const held = inOrder.filter(
+      ({ at, asked }) =>
+        at.in === 'leased' && at.worker === worker && at.turn === turn && asked.queue === request.queue,
+    )
     if (again && held.length > 0) return held.map(leaseRow)
     const taken = inOrder
       .filter((job) => job.at.in === 'ready' && job.asked.queue === queue && (tasks?.includes(job.asked.task) ?? true))
@@ -166,6 +170,7 @@ export class Model {
   /** A request to cancel that nobody has honoured yet loses: the work is done. */
   #finish(move: MoveOf<'finish'>): Row[] {
     const rows = this.#settle(move.items, 'succeeded', (job, lease, item) => {
+      lease.startedAt ??= lease.claimedAt
       if (job.tries > 1) this.#log(job, lease, 'succeeded', null)
       this.#end(job, 'succeeded', lease.cancelAt === null ? null : 'cancel_came_too_late', lease, item)
       return 'finished'
