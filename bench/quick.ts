@@ -151,6 +151,7 @@ async function bench(url: string) {
         rawPerSecond: Math.round(median(raws.map((run) => run.jobs / run.seconds))),
         batch: Math.round(median(workers.map((run) => run.batch))),
         walBytesPerJob: Math.round(median(workers.map((run) => run.walBytes / run.jobs))),
+        statementsPerJob: median(workers.map((run) => 1 / run.batch)),
         commitsPerJob: median(workers.map((run) => run.commits / run.jobs)),
       })
     }
