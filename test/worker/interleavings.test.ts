@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.js'
-import { Execution } from '../../src/worker/executor.js'
+import type { Execution } from '../../src/worker/executor.js'
 import { Lanes } from '../../src/worker/lanes.js'
 import { untilBlockedBy } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
