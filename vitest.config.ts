@@ -9,7 +9,8 @@ const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 export default defineConfig({
   test: {
     pool: 'forks',
-    maxWorkers: 2,
+    // More than the two cores of a small machine: much of the time is waiting for a server, a process or a signal.
+    maxWorkers: 3,
     projects: [
       { test: { name: 'rules', include: ['test/{rules,docs,package}/**/*.test.ts'], ...timeouts } },
       { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },

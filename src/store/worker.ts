@@ -55,17 +55,20 @@ export async function oldestTransaction(db: Database): Promise<bigint> {
   return BigInt((rows[0] as (typeof rows)[0]).xmin)
 }
 
-/** Those of the leases whose job was asked to stop. */
-export async function readCancelRequests(db: Database, fences: readonly Fence[]): Promise<Fence[]> {
+/** Of the leases, those that are gone and those whose job was asked to stop. */
+export async function readLeaseNews(
+  db: Database,
+  fences: readonly Fence[],
+): Promise<{ jobId: string; leaseId: number; gone: boolean }[]> {
   if (fences.length === 0) return []
-  const rows = await db.read<{ job_id: string; lease_id: number; nonce: number }>(
-    `select l.job_id, l.lease_id, l.nonce
+  const rows = await db.read<{ job_id: string; lease_id: number; gone: boolean }>(
+    `select a.job_id, a.lease_id, l.lease_id is null as gone
      from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as a(job_id, lease_id, nonce)
-     join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce
-     where l.cancel_requested_at is not null`,
+     left join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce
+     where l.lease_id is null or l.cancel_requested_at is not null`,
     fenceColumns(fences),
   )
-  return rows.map((row) => ({ jobId: row.job_id, leaseId: row.lease_id, nonce: row.nonce }))
+  return rows.map((row) => ({ jobId: row.job_id, leaseId: row.lease_id, gone: row.gone }))
 }
 
 /** Takes back the leases that have run out, unless an outage is to blame, and sweeps workers that have gone. */

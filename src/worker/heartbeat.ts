@@ -2,11 +2,11 @@ import type { Events } from '../events.js'
 import type { Fence } from '../job/places.js'
 import type { Database } from '../store/database.js'
 import { extend } from '../store/lease.js'
-import { readCancelRequests, seeWorker } from '../store/worker.js'
+import { readLeaseNews, seeWorker } from '../store/worker.js'
 import type { Execution } from './executor.js'
 
 const beatMsMax = 300
-const cancelsEveryMs = 1_000
+const newsEveryMs = 1_000
 const seenEveryMs = 10_000
 
 export interface HeartbeatOptions {
@@ -30,7 +30,7 @@ export class Heartbeat {
   #beating: Promise<void> = Promise.resolve()
   #beatAtMs = performance.now()
   #seenAtMs = performance.now()
-  #cancelsAtMs = 0
+  #newsAtMs = 0
   #stopped = false
 
   constructor(options: HeartbeatOptions) {
@@ -74,26 +74,30 @@ export class Heartbeat {
     const isDue = ({ held: isHeld, validUntilMs, lease }: Execution) =>
       !isHeld && validUntilMs - nowMs < (lease.leaseMs * 2) / 3
     const due = leases.filter(isDue)
-    const gone: Execution[] = []
+    const lost: Execution[] = []
+    const abortLost = (execution: Execution) => {
+      if (execution.leaving || execution.isSettling) return // by its own doing
+      lost.push(execution)
+      execution.abort('lease_lost')
+    }
     for (const { answer, cancelRequested, ...fence } of await extend(
       db,
       due.map(({ lease }) => lease),
     )) {
       const execution = held.get(key(fence)) as Execution
-      if (answer === 'gone') {
-        if (execution.leaving) continue // by its own commit
-        gone.push(execution)
-        execution.abort('lease_lost')
-      } else {
-        if (answer === 'extended') execution.validUntilMs = nowMs + execution.lease.leaseMs
-        if (cancelRequested) execution.abort('cancelled')
-      }
+      if (answer === 'extended') execution.validUntilMs = nowMs + execution.lease.leaseMs
+      if (answer === 'gone') abortLost(execution)
+      else if (cancelRequested) execution.abort('cancelled')
     }
-    if (nowMs - this.#cancelsAtMs < cancelsEveryMs) return gone
-    this.#cancelsAtMs = nowMs
+    if (nowMs - this.#newsAtMs < newsEveryMs) return lost
+    this.#newsAtMs = nowMs
     const others = leases.filter((execution) => !isDue(execution)).map(({ lease }) => lease)
-    for (const fence of await readCancelRequests(db, others)) held.get(key(fence))?.abort('cancelled')
-    return gone
+    for (const { gone, ...fence } of await readLeaseNews(db, others)) {
+      const execution = held.get(key(fence)) as Execution
+      if (gone) abortLost(execution)
+      else execution.abort('cancelled')
+    }
+    return lost
   }
 
   async #show(sleptPastLease: boolean): Promise<void> {

@@ -34,8 +34,9 @@ it('does not take a commit for a success whose work threw on the reason of its s
   const reached = Promise.all([gates.one.reached(), gates.two.reached()])
   await fp.enqueueMany(waits, [{ input: 'one' }, { input: 'two' }])
   await reached
+  const claimed = next(fp, 'claimed')
   const job = await fp.enqueue(charge, null)
-  await next(fp, 'claimed')
+  await claimed
   gates.one.open()
   await untilBlockedBy(sql, holder)
   gates.two.open()
