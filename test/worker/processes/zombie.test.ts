@@ -84,8 +84,8 @@ it('a worker cut off from the database until its lease has run out cannot commit
   proxy.stall()
   await ended([id])
   proxy.resume()
-  zombie.open(id)
   await zombie.hears('aborted', id)
+  zombie.open(id)
   await zombie.hears('stale', id)
 
   await goesOn(zombie, heir, scene)
