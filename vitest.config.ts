@@ -3,7 +3,7 @@ import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = ['test/{store,client,worker,lab,audit,observe}/**/*.test.ts', 'failure-modes/**/*.test.ts']
 /** About processes, signals and a pooler, not about a version of PostgreSQL, and slow: once is enough. */
-const once = ['test/worker/processes/**', 'test/worker/pgbouncer.test.ts']
+const once = ['test/worker/processes/**', 'test/worker/pgbouncer.test.ts', 'failure-modes/*/recover.test.ts']
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 
 export default defineConfig({
