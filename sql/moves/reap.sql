@@ -19,7 +19,6 @@ declare
   v_step interval;
   v_gap_ms bigint;
 begin
-  perform fencepost.durable(); -- guard: reap.durable
   -- The first look of all follows no gap.
   insert into fencepost.pulse (beat_at)
   select fencepost.clock() - p_every_ms * interval '1 ms' where not exists (select 1 from fencepost.pulse)
