@@ -22,7 +22,7 @@ export interface ClaimedLease extends Lease {
   readonly expiresAt: Date
 }
 
-interface LeaseRow {
+export interface LeaseRow {
   job_id: string
   lease_id: number
   nonce: number
@@ -57,7 +57,12 @@ export async function claim(db: Database, request: ClaimRequest, tx?: Queryable)
     (again) => [request.queue, request.limit, request.worker, request.tasks ?? null, request.turn ?? null, again],
     tx,
   )
-  return rows.map((row) => ({
+  return rows.map((row) => ({ ...leaseOf(row), claimedAt: row.claimed_at, expiresAt: row.expires_at }))
+}
+
+/** What every row that tells of a lease has. */
+export function leaseOf(row: Omit<LeaseRow, 'claimed_at' | 'expires_at'>): Lease {
+  return {
     jobId: row.job_id,
     leaseId: row.lease_id,
     nonce: row.nonce,
@@ -71,10 +76,8 @@ export async function claim(db: Database, request: ClaimRequest, tx?: Queryable)
     releases: row.releases,
     failuresMax: row.failures_max,
     leaseMs: row.lease_ms,
-    claimedAt: row.claimed_at,
-    expiresAt: row.expires_at,
     createdAt: row.created_at,
-  }))
+  }
 }
 
 export interface FencedAnswer<Answer extends string> {

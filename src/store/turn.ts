@@ -1,7 +1,6 @@
-import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database } from './database.js'
-import { fenceColumns, type Lease } from './lease.js'
+import { fenceColumns, type Lease, type LeaseRow, leaseOf } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
 
 export interface Release extends Fence {
@@ -45,26 +44,12 @@ export interface TurnAnswer {
   readonly sentAtMs: number
 }
 
-interface TurnRow {
+interface TurnRow extends Omit<LeaseRow, 'claimed_at' | 'expires_at'> {
   kind: 'finish' | 'fail' | 'release' | 'start' | 'lease'
-  job_id: string
-  lease_id: number
-  nonce: number
   answer: string
   outcome: Outcome | null
   flag: boolean
-  task: string
-  payload: Json
-  queue: string
-  priority: number
-  tries: number
-  failures: number
-  losses: number
-  releases: number
-  failures_max: number
-  lease_ms: number
   left_ms: number
-  created_at: Date
 }
 
 const statement = `select * from fencepost.turn($1, $2, $3,
@@ -134,22 +119,5 @@ function settled<Answer extends string>(row: TurnRow): Settled<Answer> {
 }
 
 function lease(row: TurnRow): TurnLease {
-  return {
-    jobId: row.job_id,
-    leaseId: row.lease_id,
-    nonce: row.nonce,
-    task: row.task,
-    queue: row.queue,
-    priority: row.priority,
-    payload: row.payload,
-    tries: row.tries,
-    failures: row.failures,
-    losses: row.losses,
-    releases: row.releases,
-    failuresMax: row.failures_max,
-    leaseMs: row.lease_ms,
-    leftMs: row.left_ms,
-    createdAt: row.created_at,
-    started: row.answer === 'started',
-  }
+  return { ...leaseOf(row), leftMs: row.left_ms, started: row.answer === 'started' }
 }

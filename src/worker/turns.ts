@@ -137,11 +137,12 @@ export class Turns {
   }
 
   async #turn(words: readonly Word[], claim: Claim | undefined): Promise<void> {
+    const worker = this.#options.worker() // a repeat is one only under the same name
     let turn = ++this.#number
     let repeated = false
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#send(words, claim, turn, repeated)
+        return await this.#send(words, claim, { worker, turn }, repeated)
       } catch (error) {
         repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
         if (!repeated) {
@@ -169,13 +170,17 @@ export class Turns {
     }
   }
 
-  async #send(words: readonly Word[], claim: Claim | undefined, turn: number, repeated: boolean): Promise<void> {
-    const { db, worker, tasks, receive } = this.#options
+  async #send(
+    words: readonly Word[],
+    claim: Claim | undefined,
+    name: { worker: string; turn: number },
+    repeated: boolean,
+  ): Promise<void> {
+    const { db, tasks, receive } = this.#options
     const items = <Kind extends Said['kind']>(kind: Kind) =>
       words.filter((word) => word.kind === kind).map((word) => word.item) as Extract<Said, { kind: Kind }>['item'][]
     const said = {
-      worker: worker(),
-      turn,
+      ...name,
       finish: items('finish'),
       fail: items('fail'),
       release: items('release'),

@@ -15,6 +15,7 @@ import { Heartbeat } from './heartbeat.js'
 import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
+import { Suspect } from './suspect.js'
 import { type Claim, Turns } from './turns.js'
 
 export interface WorkOptions {
@@ -40,9 +41,6 @@ export interface StopReport {
 
 /** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
 const waitMsMax = 250
-/** How long a job that must run alone waits for its neighbours to end, and how long it is left to others if they do not. */
-const suspectWaitMs = 10_000
-const suspectsPutOffMax = 2
 /** A statement that takes longer than this is given up: no answer will come. */
 const statementMsMax = 15_000
 /** How long the last words of a worker that stops may take to reach the database. */
@@ -69,20 +67,11 @@ export class Worker {
   readonly #unmarked = new Set<Execution>()
   readonly #lanes: Lanes
   readonly #turns: Turns
+  readonly #suspect: Suspect
   readonly #lookout: Lookout
   readonly #heartbeat: Heartbeat
   readonly #maintenance: Maintenance
   #id = newWorkerId()
-  /** A job that may have killed its worker: it runs when all others have ended, and nothing is claimed meanwhile. */
-  #suspect: Execution | undefined
-  #suspectStarts = false
-  /** A turn on its way may bring one; a second must not. */
-  #suspectAsked = false
-  /** A worker that is never idle looks for one now and then. */
-  #suspectWanted = true
-  #suspectTimer: NodeJS.Timeout | undefined
-  #suspectsPutOff = 0
-  #suspectNotBeforeMs = 0
   #ended = 0
   #released = 0
   #stopping = false
@@ -125,6 +114,15 @@ export class Worker {
       unmarked: () => this.#takeUnmarked(),
       receive: (leases, claim, sentAtMs) => this.#receive(leases, claim, sentAtMs),
     })
+    this.#suspect = new Suspect({
+      turns: this.#turns,
+      lanes: this.#lanes,
+      stopping: () => this.#stopping,
+      run: (execution) => this.#run(execution),
+      giveBack: (execution, reason) => this.#giveBack(execution, reason),
+      forget: (execution) => this.#held.delete(execution),
+      look: () => this.#look(),
+    })
     this.#bench = { db, events, turns: this.#turns, payloadBytesMax }
     this.#lookout = new Lookout({
       db: this.#backgroundDb,
@@ -148,7 +146,7 @@ export class Worker {
       events,
       pollMs,
       onRound: (moved) => {
-        this.#suspectWanted = true
+        this.#suspect.lookNowAndThen()
         if (moved) this.#look()
       },
     })
@@ -181,24 +179,17 @@ export class Worker {
 
   /** What to claim with the next turn. */
   #ask(anyway: boolean): Claim | undefined {
-    if (this.#stopping || this.#suspect) return undefined
-    const suspect =
-      !this.#suspectAsked &&
-      (this.#suspectWanted || this.#lanes.isEmpty) &&
-      performance.now() >= this.#suspectNotBeforeMs
-    const claim = this.#lanes.claim(anyway, suspect)
-    if (claim?.suspect) {
-      this.#suspectAsked = true
-      this.#suspectWanted = false
-    }
+    if (this.#stopping || this.#suspect.isHere) return undefined
+    const claim = this.#lanes.claim(anyway, this.#suspect.isWanted)
+    this.#suspect.asked(claim)
     return claim
   }
 
   #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number): void {
-    if (claim.suspect) this.#suspectAsked = false
+    this.#suspect.answered(claim)
     const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
     for (const lease of leases) this.#accept(lease, sentAtMs)
-    this.#runSuspectWhenAlone()
+    this.#suspect.runWhenAlone()
     if (dry) this.#lookout.nothing(leases.length > 0)
     else this.#lookout.found()
   }
@@ -213,7 +204,9 @@ export class Worker {
     const task = this.#tasks.get(lease.task)
     if (!task) {
       // The claim names our tasks; should it ever bring another, that is for a worker who knows it.
-      void this.#turns.release({ ...lease, reason: 'unknown_task' })
+      const trouble = (error: unknown) =>
+        this.#events.emit('error', { during: `giving back job ${lease.jobId}`, error })
+      void this.#turns.release({ ...lease, reason: 'unknown_task' }).catch(trouble)
       return
     }
     const execution = new Execution(this.#bench, task, lease, sentAtMs)
@@ -223,7 +216,7 @@ export class Worker {
     if (this.#stopping) {
       this.#giveBack(execution, 'shutdown')
     } else if (lease.losses > 0 && !lease.started) {
-      this.#acceptSuspect(execution)
+      this.#suspect.accept(execution)
     } else if (this.#lanes.enter(execution)) {
       this.#run(execution)
     } else {
@@ -237,9 +230,9 @@ export class Worker {
     const leave = () => {
       this.#ended++
       this.#unmarked.delete(execution)
-      if (execution === this.#suspect) this.#suspect = undefined
+      this.#suspect.ended(execution)
       for (const next of this.#lanes.leave(lease.queue)) this.#run(next)
-      this.#runSuspectWhenAlone()
+      this.#suspect.runWhenAlone()
       if (this.#lanes.isEmpty) this.#onQuiet()
       this.#turns.look()
     }
@@ -250,7 +243,7 @@ export class Worker {
       leave()
       return
     }
-    if (!lease.started && execution !== this.#suspect) {
+    if (!lease.started && !this.#suspect.is(execution)) {
       this.#unmarked.add(execution)
       this.#turns.look()
     }
@@ -258,48 +251,6 @@ export class Worker {
       .run(leave)
       .catch((error: unknown) => this.#events.emit('error', { during: `settling job ${lease.jobId}`, error }))
       .finally(() => this.#held.delete(execution))
-  }
-
-  #acceptSuspect(execution: Execution): void {
-    if (this.#suspect) return this.#giveBack(execution, 'no_room')
-    this.#suspect = execution
-    // Long handlers must not stop the worker for a suspect's sake again and again: it is left to others for a while. The
-    // third time it is waited for, or it would never run.
-    if (this.#suspectsPutOff >= suspectsPutOffMax) return
-    this.#suspectTimer = setTimeout(() => {
-      if (this.#suspect !== execution || this.#suspectStarts || execution.hasBegun) return
-      this.#suspect = undefined
-      this.#suspectsPutOff++
-      this.#suspectNotBeforeMs = performance.now() + suspectWaitMs
-      this.#giveBack(execution, 'no_room')
-      this.#look()
-    }, suspectWaitMs)
-  }
-
-  #runSuspectWhenAlone(): void {
-    const execution = this.#suspect
-    if (!execution || this.#suspectStarts || !this.#lanes.isIdle || this.#stopping) return
-    this.#suspectStarts = true
-    void this.#turns
-      .start(execution.lease)
-      .then(({ answer, cancelRequested }) => {
-        if (answer === 'stale') this.#held.delete(execution)
-        else if (cancelRequested) this.#giveBack(execution, 'cancelled')
-        else if (this.#stopping) this.#giveBack(execution, 'shutdown')
-        else if (this.#lanes.enter(execution)) {
-          this.#suspectsPutOff = 0
-          return this.#run(execution)
-        }
-        this.#suspect = undefined
-        this.#look()
-      })
-      .catch(() => {
-        this.#held.delete(execution)
-        this.#suspect = undefined
-      })
-      .finally(() => {
-        this.#suspectStarts = false
-      })
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {
@@ -331,10 +282,8 @@ export class Worker {
     this.#ended = 0
     this.#released = 0
     clearTimeout(this.#waitTimer)
-    clearTimeout(this.#suspectTimer)
     this.#stopHearing()
-    const unbegun = this.#lanes.drop()
-    if (this.#suspect && !this.#suspect.hasBegun) unbegun.push(this.#suspect)
+    const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
     const drained = within(this.#graceMs, this.#quiet())
     // A claim that is still on its way must not take up again what is given back.
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), this.#lookout.stop(), this.#maintenance.stop()]))
