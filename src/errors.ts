@@ -29,6 +29,14 @@ const catalogue = {
     title: 'A duration cannot be read or is out of range',
     hint: "Write durations as '500ms', '30s', '5m', '2h', '3d' or as a number of milliseconds.",
   },
+  FP_GATE_KEY_FAILED: {
+    title: 'A function that tells the key of a gate has thrown',
+    hint: 'Nothing was enqueued. Mend the function: it gets the validated input and must return a non-empty string.',
+  },
+  FP_GATE_UNKNOWN: {
+    title: 'No job holds this gate or waits at it, and nobody has set its limit',
+    hint: 'Run `fencepost gates` for the ones that are in use; a key begins with its kind: gate:, fifo: or group:.',
+  },
   FP_TASK_UNKNOWN: {
     title: 'No such task is known here',
     hint: 'Define it with task(name, …) and pass it to the client or worker, or fix the spelling.',

@@ -23,6 +23,14 @@ export interface FencepostEvents {
   lost: { jobId: string; leaseId: number; worker: string; started: boolean; outcome: Outcome | null }
   /** A job ended as cancelled. */
   cancelled: { jobId: string }
+  /** A job found its gate full, and did not want to wait. */
+  discarded: { jobId: string; task: string }
+  /** A job has held a slot of this gate for longer than it may: it runs on, and is no longer counted. */
+  overrun: { jobId: string; leaseId: number; key: string }
+  /** A job of a paused queue or task gave its slots back, and waits for the end of the pause. */
+  yielded: { jobId: string }
+  /** Two tasks declare different limits for one gate: the lower one holds. */
+  gate_disputed: { key: string; tasks: readonly [string, string]; limits: readonly [number, number] }
   /** A running job was asked to stop. */
   cancel_requested: { jobId: string }
   /** A job that had ended without success was put back, with fresh budgets. */
@@ -56,6 +64,10 @@ const known: Readonly<Record<EventName, true>> = {
   released: true,
   lost: true,
   cancelled: true,
+  discarded: true,
+  overrun: true,
+  yielded: true,
+  gate_disputed: true,
   cancel_requested: true,
   retried: true,
   promoted: true,

@@ -29,6 +29,10 @@ export const limits = {
   enqueueManyBytesMax: 128 * 1_048_576,
   nameLengthMax: 200,
   schemaLengthMax: 40,
+  /** In characters: a key is part of an index. */
+  gateKeyLengthMax: 500,
+  gateLimitMax: 1_000_000,
+  gatesMax: 8,
   priorityMin: -100,
   priorityMax: 100,
   retryLimitMax: 10_000,

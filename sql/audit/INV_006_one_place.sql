@@ -4,6 +4,7 @@ with placed as (
   union all select job_id, 'leased', lease_id from fencepost.leased
   union all select job_id, 'delayed', null from fencepost.delayed
   union all select job_id, 'parked', null from fencepost.parked
+  union all select job_id, 'waiting', null from fencepost.waiting
   union all select job_id, 'finished', lease_id from fencepost.finished
 )
 select coalesce(j.id, p.job_id) as job_id,

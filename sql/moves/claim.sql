@@ -11,6 +11,10 @@
 -- that kills its worker at once go uncounted for ever.
 -- `suspects`: a job with losses may have killed its worker, and is to run without neighbours. That many of them are
 -- taken on top of `limit`, never started at birth, and none among the others. Null: make no difference.
+-- A job behind a gate is taken only for a free handler, never ahead: it would hold its slots in a worker's line. (Not so if
+-- `suspects` is null.)
+-- Of a group with a limit per process a worker gets only what it has room for.
+-- What is paused is not claimed.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
@@ -27,6 +31,15 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
+  v_tasks text[] := p_tasks;
+  v_paused text[];
+  v_free integer := case when p_suspects is null then p_limit else least(p_start, p_limit) end; -- of free handlers
+  v_rows tid[] := '{}';
+  v_more tid[];
+  v_grouped boolean;
+  v_local boolean := true;
+  v_full text[] := '{}';
+  v_over text[];
   v_nonce bigint := floor(random() * 9007199254740991); -- guard: claim.nonce (it fits a JavaScript number)
 begin
   perform fencepost.durable(); -- guard: claim.durable
@@ -47,33 +60,103 @@ begin
     end if;
   end if;
 
+  select array_agg(g.key) into v_paused from fencepost.gate g where g.paused_at is not null;
+  if v_paused is not null then
+    if 'pause:queue:' || p_queue = any (v_paused) then -- guard: claim.paused_queue
+      return;
+    end if;
+    select array_agg(t) into v_tasks
+    from (
+      select t from unnest(p_tasks) as t
+      union
+      select r.task from fencepost.ready r where p_tasks is null and r.queue = p_queue
+    ) k(t)
+    where 'pause:task:' || t <> all (v_paused); -- guard: claim.paused_task
+    if v_tasks is null then
+      return;
+    end if;
+  end if;
+
+  -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
+  loop
+    with picked as materialized (
+      select q.ctid, q.local_limit
+      from fencepost.ready q
+      where q.queue = p_queue
+        and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
+        and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
+        and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+        and (v_rows = '{}' or q.ctid <> all (v_rows))
+      order by q.priority, q.seq -- guard: claim.order
+      limit v_free - cardinality(v_rows)
+      for update skip locked -- guard: claim.skip_locked
+    ), suspects as materialized (
+      select q.ctid, q.local_limit
+      from fencepost.ready q
+      where q.queue = p_queue
+        and q.losses > 0
+        and (v_tasks is null or q.task = any (v_tasks))
+        and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+      order by q.priority, q.seq
+      limit case when v_rows = '{}' then p_suspects else 0 end
+      for update skip locked
+    )
+    select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null)
+    into v_more, v_grouped
+    from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
+
+    if v_grouped then
+      -- Another claim of this process, on its way, would not be counted: then no job of such a group.
+      if not pg_try_advisory_xact_lock(hashtext('fencepost.local'), hashtext(p_worker)) then -- guard: claim.one_at_a_time
+        v_local := false;
+        continue;
+      end if;
+      select coalesce(array_agg(f.ctid) filter (where f.n <= f.local_limit), '{}'),
+             coalesce(array_agg(distinct f.key) filter (where f.n > f.local_limit), '{}')
+      into v_more, v_over
+      from (
+        select q.ctid, q.gates[cardinality(q.gates)] as key, coalesce(q.local_limit, 32767) as local_limit,
+               case when q.local_limit is null then 0 else
+                 row_number() over (partition by q.local_limit is null, q.gates[cardinality(q.gates)]
+                                    order by q.priority, q.seq)
+                 + coalesce(r.n, 0) end as n -- guard: claim.local_limit
+        from fencepost.ready q
+        left join (
+          select h.gates[cardinality(h.gates)] as key, count(*) as n
+          from (
+            select l.gates from fencepost.leased l where l.worker = p_worker and l.local_limit is not null
+            union all
+            select a.gates from fencepost.ready a where a.ctid = any (v_rows) and a.local_limit is not null
+          ) h
+          group by 1
+        ) r on r.key = q.gates[cardinality(q.gates)]
+        where q.ctid = any (v_more)
+      ) f;
+      v_full := v_full || v_over;
+    end if;
+    v_rows := v_rows || v_more;
+    exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
+  end loop;
+
   return query
     with taken as (
-      -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
       delete from fencepost.ready r -- guard: claim.move
-      where r.ctid = any (array(
+      where r.ctid = any (v_rows || array(
         select q.ctid
         from fencepost.ready q
         where q.queue = p_queue
-          and (p_tasks is null or q.task = any (p_tasks)) -- guard: claim.tasks
-          and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
-        order by q.priority, q.seq -- guard: claim.order
-        limit p_limit
-        for update skip locked -- guard: claim.skip_locked
-      ) || array(
-        select q.ctid
-        from fencepost.ready q
-        where q.queue = p_queue
-          and q.losses > 0
-          and (p_tasks is null or q.task = any (p_tasks))
+          and (v_tasks is null or q.task = any (v_tasks))
+          and q.losses = 0
+          and q.gates is null -- guard: claim.not_ahead
+          and q.ctid <> all (v_rows)
         order by q.priority, q.seq
-        limit coalesce(p_suspects, 0)
+        limit p_limit - v_free
         for update skip locked))
       returning r.*
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id, o.*
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at,
+        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at, j.gates as asked_gates,
                fencepost.clock() as claimed_at, -- guard: claim.clock
                (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
@@ -86,10 +169,12 @@ begin
     ), put as (
       insert into fencepost.leased
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
-         failures, losses, failures_max, losses_max, queue, task, worker)
+         failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at)
       select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
              case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
-             l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker
+             l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
+             case when l.gates is not null then l.claimed_at + interval '1 ms' * (
+               select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end
       from leases l
     )
     select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,

@@ -1,16 +1,19 @@
--- enqueue_many(ids, tasks, payloads, queues, priorities, delays_ms, failures_max, losses_max, leases_ms)
+-- enqueue_many(ids, tasks, payloads, queues, priorities, delays_ms, failures_max, losses_max, leases_ms, gates, own)
 --   → (job_id, answer)
 -- enqueue(task, payload, …) → (job_id, answer): the same for one job, with defaults, for psql and triggers
 --
 -- Move: ∅ → delayed, if it has a delay, otherwise place().
 -- Answers: `enqueued`; `existing` if a job with this id, task and payload is there already, wherever it is now: it is
---   not touched. That is what makes an enqueue safe to repeat after a lost reply.
+--   not touched. That is what makes an enqueue safe to repeat after a lost reply. For a job that does not want to wait at
+--   a full gate: `discarded`, or `pending` if that will be decided later, as it is in a transaction of the caller's.
+-- `own`: this statement is all of its transaction, and may admit jobs through their gates.
 -- Raises FP001 if a job with this id is there with another task or payload; then nothing of the call is stored.
 -- Locks: the new ids in the primary key of `job`, in order of id, so that two callers cannot deadlock. An id that
 --   another transaction is just inserting is waited for (above READ COMMITTED: 40001 if it commits).
 create or replace function fencepost.enqueue_many(
   p_ids uuid[], p_tasks text[], p_payloads jsonb[], p_queues text[], p_priorities smallint[], p_delays_ms bigint[],
-  p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[]
+  p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[], p_gates jsonb[] default null,
+  p_own boolean default false
 ) returns table (job_id uuid, answer text)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -20,64 +23,88 @@ declare
   v_made uuid[];
   v_ready fencepost.ready[];
   v_conflict uuid;
+  v_calls fencepost.nudge[];
+  v_impatient boolean;
 begin
   perform fencepost.durable(); -- guard: enqueue.durable
   with asked as materialized (
     select nextval('fencepost.job_seq') as seq, a.* -- guard: enqueue.order
     from unnest(p_ids, p_tasks, p_payloads, p_queues, p_priorities, p_delays_ms, p_failures_max, p_losses_max,
-                p_leases_ms) as a(id, task, payload, queue, priority, delay_ms, failures_max, losses_max, lease_ms)
+                p_leases_ms, p_gates)
+      as a(id, task, payload, queue, priority, delay_ms, failures_max, losses_max, lease_ms, gates)
   ), made as (
     insert into fencepost.job
-      (id, seq, created_at, due_at, lease_ms, priority, failures_max, losses_max, queue, task, payload)
+      (id, seq, created_at, due_at, lease_ms, priority, failures_max, losses_max, queue, task, payload, gates)
     select a.id, a.seq, fencepost.clock(),
            case when a.delay_ms > 0 then fencepost.clock() + a.delay_ms * interval '1 ms' end,
-           a.lease_ms, a.priority, a.failures_max, a.losses_max, a.queue, a.task, a.payload
+           a.lease_ms, a.priority, a.failures_max, a.losses_max, a.queue, a.task, a.payload, a.gates
     from asked a
     order by a.id -- guard: enqueue.lock_order
     on conflict (id) do nothing -- guard: enqueue.once
-    returning id, seq, due_at, priority, failures_max, losses_max, queue, task
+    returning id, seq, due_at, priority, failures_max, losses_max, queue, task, gates
   ), put as (
     insert into fencepost.delayed
-      (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task)
-    select m.id, m.due_at, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task
+      (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task, gates,
+       held, local_limit)
+    select m.id, m.due_at, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task,
+           fencepost.gate_keys(m.gates), case when m.gates is not null then 0 end, fencepost.local_limit(m.gates)
     from made m
     where m.due_at is not null
   )
   select array_agg(m.id),
-         array_agg(row(m.id, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task)
-                   ::fencepost.ready) filter (where m.due_at is null)
-  into v_made, v_ready
+         array_agg(row(m.id, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task,
+                       case when m.gates is not null then fencepost.gate_keys(m.gates) end,
+                       case when m.gates is not null then 0 end,
+                       case when m.gates is not null then fencepost.local_limit(m.gates) end, true)
+                   ::fencepost.ready) filter (where m.due_at is null),
+         bool_or(m.due_at is null and m.gates is not null and m.gates @? '$[*] ? (@.onFull != "wait")')
+  into v_made, v_ready, v_impatient
   from made m;
 
   if v_ready is not null then
-    perform fencepost.place(v_ready);
+    v_calls := fencepost.place(v_ready);
   end if;
 
-  if cardinality(v_made) = cardinality(p_ids) then
+  if cardinality(v_made) = cardinality(p_ids) and v_calls is null then
     return query select unnest(p_ids), 'enqueued';
     return;
   end if;
 
-  -- A statement of its own: the rows that were in the way may have been committed after the first one's snapshot.
-  select j.id into v_conflict -- guard: enqueue.new_statement
-  from unnest(p_ids, p_tasks, p_payloads) as a(id, task, payload)
-  join fencepost.job j on j.id = a.id
-  where (j.task, j.payload) is distinct from (a.task, a.payload)
-  limit 1;
-  if v_conflict is not null then -- guard: enqueue.conflict
-    raise exception using errcode = 'FP001',
-      message = format('job %s exists with another task or payload', v_conflict),
-      hint = 'The first job stands. Use a new id for a different job.';
+  if cardinality(v_made) is distinct from cardinality(p_ids) then
+    -- A statement of its own: the rows that were in the way may have been committed after the first one's snapshot.
+    select j.id into v_conflict -- guard: enqueue.new_statement
+    from unnest(p_ids, p_tasks, p_payloads) as a(id, task, payload)
+    join fencepost.job j on j.id = a.id
+    where (j.task, j.payload) is distinct from (a.task, a.payload)
+    limit 1;
+    if v_conflict is not null then -- guard: enqueue.conflict
+      raise exception using errcode = 'FP001',
+        message = format('job %s exists with another task or payload', v_conflict),
+        hint = 'The first job stands. Use a new id for a different job.';
+    end if;
+  end if;
+  if v_calls is not null then
+    perform fencepost.admit(v_calls, p_own); -- after everything that can wait
   end if;
   return query
-    select a.id, case when a.id = any(v_made) then 'enqueued' else 'existing' end
-    from unnest(p_ids) as a(id);
+    select a.id, case when a.id = any (v_made) then coalesce(d.answer, 'enqueued') else 'existing' end
+    from unnest(p_ids) as a(id)
+    left join (
+      select f.job_id, 'discarded' as answer
+      from fencepost.finished f where v_impatient and f.job_id = any (v_made)
+      union all
+      select w.job_id, 'pending'
+      from unnest(v_ready) as r
+      join fencepost.waiting w on w.gate = any (r.gates) and w.rank in (0, r.priority) and w.seq = r.seq
+      where v_impatient and w.on_full <> 'wait' and w.fresh
+        and exists (select 1 from fencepost.nudge n where n.key = w.gate)
+    ) d on d.job_id = a.id;
 end $$;
 
 create or replace function fencepost.enqueue(
   task text, payload jsonb default '{}', id uuid default fencepost.new_id(), queue text default 'default',
   priority integer default 0, delay interval default '0', failures_max integer default 5,
-  losses_max integer default 5, lease interval default '30 seconds'
+  losses_max integer default 5, lease interval default '30 seconds', gates jsonb default null
 ) returns table (job_id uuid, answer text)
 language plpgsql
 as $$
@@ -85,5 +112,13 @@ begin
   return query select * from fencepost.enqueue_many(
     array[id], array[task], array[payload], array[queue], array[priority]::smallint[],
     array[(extract(epoch from delay) * 1000)::bigint], array[failures_max]::smallint[], array[losses_max]::smallint[],
-    array[(extract(epoch from lease) * 1000)::integer]);
+    array[(extract(epoch from lease) * 1000)::integer], array[fencepost.gate_list(gates)]);
 end $$;
+
+-- gate_list(gates) → the same in the order of their keys, with what is left out: for those who write gates by hand
+create or replace function fencepost.gate_list(p_gates jsonb) returns jsonb
+language sql immutable
+as $$
+  select jsonb_agg('{"limit": 1, "onFull": "wait"}'::jsonb || g order by g ->> 'key' collate "C")
+  from jsonb_array_elements(p_gates) as g
+$$;

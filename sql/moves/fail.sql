@@ -1,13 +1,16 @@
--- fail(job_ids, lease_ids, nonces, errors, delays_ms, finals) → (job_id, lease_id, answer, outcome)
+-- fail(job_ids, lease_ids, nonces, errors, delays_ms, finals, own) → (job_id, lease_id, answer, outcome)
 --
 -- Move: leased → delayed (place() for a delay of 0), or → finished(failed) when the failures are used up or the error
 -- is `final`, or → finished(cancelled) when a cancel was requested. By the fence; adds one to `failures`.
 -- Answers: `retrying`, `failed`, `cancelled`; `already` if this very lease failed before; `stale` if the lease is no
 --   longer held (what was said is kept in `attempt`; `outcome` tells how the job ended, if it has).
--- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
+-- A job that is delayed gives its gates back, but keeps a strict one; one that is placed at once keeps them all, unless
+-- it has overrun one.
+-- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
+-- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
 create or replace function fencepost.fail(
   p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_errors jsonb[], p_delays_ms bigint[],
-  p_finals boolean[]
+  p_finals boolean[], p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -20,6 +23,8 @@ declare
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
   v_ask record;
+  v_freed text[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: fail.durable
   with asked as (
@@ -36,6 +41,10 @@ begin
               coalesce(a.delay_ms, 0) as delay_ms, -- guard: fail.no_delay
               fencepost.clock() as ended_at -- guard: fail.clock
   ), judged as (
+    select o.*, case when o.outcome is not null then 0
+                     when o.delay_ms > 0 or o.overrun is not null then fencepost.fifo_held(o.gates, o.held)
+                     else o.held end::smallint as kept -- guard: fail.slots
+    from (
     select e.*, (e.failures + 1)::smallint as failures_now,
            case when e.cancel_requested_at is not null then 'cancelled' -- guard: fail.cancel
                 when e.final or e.failures + 1 > e.failures_max then 'failed' -- guard: fail.budget
@@ -44,7 +53,7 @@ begin
                 when e.final then 'not_retryable'
                 when e.failures + 1 > e.failures_max then 'failures_exhausted'
            end as reason
-    from ended e
+    from ended e) o
   ), put_finished as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
@@ -55,9 +64,10 @@ begin
     where e.outcome is not null
   ), put_delayed as (
     insert into fencepost.delayed
-      (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task)
+      (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task, gates,
+       held, local_limit)
     select e.job_id, e.ended_at + e.delay_ms * interval '1 ms', e.seq, e.tries, e.releases, e.priority,
-           e.failures_now, e.losses, e.failures_max, e.losses_max, e.queue, e.task
+           e.failures_now, e.losses, e.failures_max, e.losses_max, e.queue, e.task, e.gates, e.kept, e.local_limit
     from judged e
     where e.outcome is null and e.delay_ms > 0
   ), log as (
@@ -68,13 +78,16 @@ begin
   )
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, e.tries, e.releases, e.priority, e.failures_now, e.losses, e.failures_max,
-                       e.losses_max, e.queue, e.task)::fencepost.ready)
-           filter (where e.outcome is null and e.delay_ms <= 0)
-  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready
+                       e.losses_max, e.queue, e.task, e.gates, e.kept, e.local_limit, false)::fencepost.ready)
+           filter (where e.outcome is null and e.delay_ms <= 0),
+         (select array_agg(k)
+          from judged g cross join lateral unnest(fencepost.given_back(g.gates, g.held, g.kept, g.overrun)) as k
+          where g.gates is not null)
+  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready, v_freed
   from judged e;
 
   if v_ready is not null then
-    perform fencepost.place(v_ready);
+    v_calls := fencepost.place(v_ready);
   end if;
 
   -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
@@ -104,4 +117,7 @@ begin
     end if;
     return next;
   end loop;
+  if v_freed is not null or v_calls is not null then -- after everything that can wait
+    perform fencepost.admit(v_calls || fencepost.hand_over(v_freed, p_own), p_own, false);
+  end if;
 end $$;

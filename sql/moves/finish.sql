@@ -1,4 +1,4 @@
--- finish(job_ids, lease_ids, nonces, results) → (job_id, lease_id, answer, outcome, duplicate)
+-- finish(job_ids, lease_ids, nonces, results, own) → (job_id, lease_id, answer, outcome, duplicate)
 --
 -- Move: leased → finished(succeeded), by the fence. This is the commit boundary: in the caller's transaction it is the
 -- last statement before COMMIT.
@@ -7,9 +7,11 @@
 -- `duplicate`: another attempt of this job has reported success, too. (Of a first try that finishes nothing is looked up:
 --   an attempt unknown to us, after a failover, that reported success before it is found by `fencepost audit`.)
 -- A cancel that was requested and not yet honoured loses: the work is done, and saying otherwise would be a lie.
--- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
+-- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
+-- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
 create or replace function fencepost.finish(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[]
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
+  p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -26,6 +28,7 @@ declare
   v_told_leases bigint[];
   v_told_nonces bigint[];
   v_answers text[];
+  v_freed text[];
 begin
   perform fencepost.durable(); -- guard: finish.durable
   with asked as (
@@ -51,11 +54,17 @@ begin
     from ended e
     where e.tries > 1 -- guard: finish.log
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1)
-  into v_jobs, v_leases, v_nonces, v_retried
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1),
+         (select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
+          from ended g cross join lateral unnest(fencepost.given_back(g.gates, g.held, 0::smallint, g.overrun)) as k
+          where g.gates is not null)
+  into v_jobs, v_leases, v_nonces, v_retried, v_freed
   from ended e;
 
   if cardinality(v_leases) = cardinality(p_lease_ids) and not v_retried then -- guard: finish.duplicate
+    if v_freed is not null then
+      perform fencepost.admit(fencepost.hand_over(v_freed, p_own), p_own, false);
+    end if;
     return query select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
       from unnest(v_jobs, v_leases) as a(job_id, lease_id);
     return;
@@ -86,6 +95,9 @@ begin
     v_told_nonces := v_told_nonces || v_ask.nonce;
     v_answers := v_answers || v_answer;
   end loop;
+  if v_freed is not null then -- after everything that can wait
+    perform fencepost.admit(fencepost.hand_over(v_freed, p_own), p_own, false);
+  end if;
 
   return query
     select a.job_id, a.lease_id, a.answer, f.outcome,

@@ -4,7 +4,9 @@
 -- are used up, or → finished(cancelled) when a cancel was requested. Adds one to `losses` if the handler had started,
 -- otherwise to `releases`. Safe from any number of processes at any time.
 -- Answers: `lost`, `released` (it had not started), `failed`, `cancelled`.
--- Locks: lease rows, skipping locked ones: a lease whose settle or heartbeat is in flight is not lost.
+-- A job that goes on keeps its gates, unless it has overrun one.
+-- Locks: lease rows, skipping locked ones: a lease whose settle or heartbeat is in flight is not lost. Then those of
+--   admit().
 create or replace function fencepost.lose(p_limit integer default 1000)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
@@ -19,6 +21,8 @@ declare
   v_answers text[];
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
+  v_freed text[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: lose.durable
   with ended as (
@@ -33,6 +37,10 @@ begin
       skip locked)) -- guard: lose.skip_locked
     returning l.*, l.started_at is not null as started -- guard: lose.started
   ), judged as (
+    select o.*, case when o.outcome is not null then 0
+                     when o.overrun is not null then fencepost.fifo_held(o.gates, o.held)
+                     else o.held end::smallint as kept -- guard: lose.slots
+    from (
     select e.*,
            (e.losses + e.started::int)::smallint as losses_now,
            e.releases + (not e.started)::int as releases_now,
@@ -42,7 +50,7 @@ begin
            case when e.cancel_requested_at is not null then coalesce(e.cancel_reason, 'cancel_requested')
                 when e.started and e.losses + 1 > e.losses_max then 'losses_exhausted'
            end as reason
-    from ended e
+    from ended e) o
   ), put_finished as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
@@ -62,13 +70,20 @@ begin
          array_agg(coalesce(e.outcome::text, case when e.started then 'lost' else 'released' end)),
          array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, e.tries, e.releases_now, e.priority, e.failures, e.losses_now,
-                       e.failures_max, e.losses_max, e.queue, e.task)::fencepost.ready)
-           filter (where e.outcome is null)
-  into v_jobs, v_leases, v_workers, v_answers, v_outcomes, v_ready
+                       e.failures_max, e.losses_max, e.queue, e.task, e.gates, e.kept, e.local_limit, false)
+                   ::fencepost.ready)
+           filter (where e.outcome is null),
+         (select array_agg(k)
+          from judged g cross join lateral unnest(fencepost.given_back(g.gates, g.held, g.kept, g.overrun)) as k
+          where g.gates is not null)
+  into v_jobs, v_leases, v_workers, v_answers, v_outcomes, v_ready, v_freed
   from judged e;
 
   if v_ready is not null then
-    perform fencepost.place(v_ready);
+    v_calls := fencepost.place(v_ready);
+  end if;
+  if v_freed is not null or v_calls is not null then
+    perform fencepost.admit(v_calls || fencepost.hand_over(v_freed, true), true);
   end if;
   return query select * from unnest(v_jobs, v_leases, v_workers, v_answers, v_outcomes);
 end $$;

@@ -6,6 +6,7 @@
 -- first due time.
 -- Answers: `signalled` with its payload, or `elapsed`: there is nothing to wait for and the lease goes on; `parked`;
 --   `cancelled`; `already` if this very lease was parked before; `stale` if it is no longer held.
+-- Its gates are given back, but for a strict one.
 -- Locks: the lease row, so that the lease cannot end while this waits; then the mailbox row. wake locks the mailbox row,
 --   too: neither can miss the other.
 create or replace function fencepost.park(
@@ -19,6 +20,7 @@ declare
   v_mail fencepost.signal;
   v_lease fencepost.leased;
   v_now timestamptz;
+  v_kept smallint;
 begin
   perform fencepost.durable(); -- guard: park.durable
   select l.* into v_lease
@@ -57,14 +59,18 @@ begin
     values (p_job_id, p_lease_id, p_nonce, v_now, v_lease.started_at, 'cancelled', v_lease.tries, v_lease.releases,
             v_lease.failures, v_lease.losses, v_lease.worker,
             coalesce(v_lease.cancel_reason, 'cancel_requested'));
+    perform fencepost.give_back(v_lease.gates, v_lease.held, 0::smallint, v_lease.overrun, true);
     return query select 'cancelled', null::jsonb, null::timestamptz;
     return;
   end if;
+  v_kept := fencepost.fifo_held(v_lease.gates, v_lease.held);
   insert into fencepost.parked
     (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task,
-     wait_name)
+     wait_name, gates, held, local_limit)
   values (p_job_id, v_mail.due_at, v_lease.seq, v_lease.tries, v_lease.releases, v_lease.priority, v_lease.failures,
-          v_lease.losses, v_lease.failures_max, v_lease.losses_max, v_lease.queue, v_lease.task, p_name);
+          v_lease.losses, v_lease.failures_max, v_lease.losses_max, v_lease.queue, v_lease.task, p_name, v_lease.gates,
+          v_kept, v_lease.local_limit);
+  perform fencepost.give_back(v_lease.gates, v_lease.held, v_kept, v_lease.overrun, true); -- guard: park.slots
   return query select 'parked', null::jsonb, v_mail.due_at;
 end $$;
 

@@ -1,20 +1,62 @@
--- place(jobs)
+-- place(jobs) → calls
 --
--- The one way into `ready`. Every move that makes a job runnable hands its rows to this function.
+-- The one way into `ready`, with all gates held; a job that lacks one goes into `waiting` there, and its call, for
+-- admit(), is answered. Every move that makes a job runnable hands its rows to this function.
 -- A worker that sleeps is notified: it has said so in `sleeper`, and looks again until every transaction that may not
--- have seen that has ended (src/worker/sleep.ts). Above READ COMMITTED the snapshot may be older than the sleeper's row:
--- then everyone is notified.
+-- have seen that has ended (src/worker/lookout.ts). Above READ COMMITTED the snapshot may be older than the sleeper's
+-- row: then everyone is notified.
 --
 -- Locks: none that wait; the rows are new.
-create or replace function fencepost.place(p_jobs fencepost.ready[]) returns void
+create or replace function fencepost.place(p_jobs fencepost.ready[]) returns fencepost.nudge[]
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
+declare
+  v_calls fencepost.nudge[];
 begin
-  insert into fencepost.ready select * from unnest(p_jobs) as j order by j.seq;
-  -- A new statement, after the insert: a sleeper that is not seen here looks again and finds the job.
-  perform pg_notify('fencepost.ready', q.queue) -- guard: place.notify
-  from (select distinct j.queue from unnest(p_jobs) as j) q
-  where exists (select 1 from fencepost.sleeper s where s.queue = q.queue)
-    or current_setting('transaction_isolation') <> 'read committed'; -- guard: place.old_snapshot
+  insert into fencepost.ready
+  select j.job_id, j.seq, j.tries, j.releases, j.priority, j.failures, j.losses, j.failures_max, j.losses_max, j.queue,
+         j.task, j.gates, j.held, j.local_limit, null
+  from unnest(p_jobs) as j
+  where j.gates is null or j.held = cardinality(j.gates) -- guard: place.all_gates
+  order by j.seq;
+  if found then
+    -- A new statement, after the insert: a sleeper that is not seen here looks again and finds the job.
+    perform pg_notify('fencepost.ready', q.queue) -- guard: place.notify
+    from (select distinct j.queue from unnest(p_jobs) as j where j.gates is null or j.held = cardinality(j.gates)) q
+    where exists (select 1 from fencepost.sleeper s where s.queue = q.queue)
+      or current_setting('transaction_isolation') <> 'read committed'; -- guard: place.old_snapshot
+  end if;
+
+  if exists (select 1 from unnest(p_jobs) as j where j.held < cardinality(j.gates)) then
+    with put as (
+      insert into fencepost.waiting
+        (gate, rank, seq, job_id, since, tries, releases, priority, failures, losses, failures_max, losses_max, held,
+         local_limit, fresh, on_full, queue, task, gates)
+      select coalesce(pause.key, g.next ->> 'key'),
+             case when g.next ->> 'key' like 'fifo:%' then 0 else j.priority end, -- guard: place.strict
+             j.seq, j.job_id, fencepost.clock(), j.tries, j.releases, j.priority, j.failures, j.losses, j.failures_max,
+             j.losses_max, j.held, j.local_limit, j.fresh, g.next ->> 'onFull', j.queue, j.task, j.gates
+      from unnest(p_jobs) as j
+      join fencepost.job b on b.id = j.job_id
+      cross join lateral (select b.gates -> j.held::integer as next) g
+      left join lateral (
+        select p.key from fencepost.gate p
+        where p.paused_at is not null and p.key in ('pause:queue:' || j.queue, 'pause:task:' || j.task)
+          and j.held = fencepost.fifo_held(j.gates, j.held)
+        order by p.key
+        limit 1
+      ) pause on true
+      where j.held < cardinality(j.gates)
+      order by j.seq
+      returning gate, seq, task, held, job_id
+    )
+    select array_agg(row(p.gate, 0, case when p.gate = n.next ->> 'key' then (n.next ->> 'limit')::integer end,
+                         (n.next ->> 'local')::integer, p.seq, p.task)::fencepost.nudge)
+    into v_calls
+    from put p
+    join fencepost.job b on b.id = p.job_id
+    cross join lateral (select b.gates -> p.held::integer as next) n;
+  end if;
+  return v_calls;
 end $$;

@@ -2,7 +2,7 @@
 --
 -- Move, for jobs that are due by the database's clock: delayed → place(), parked → place(). Answers the jobs moved and
 -- the place they left. Safe from any number of processes at any time.
--- Locks: rows of `delayed` and `parked`, skipping locked ones.
+-- Locks: rows of `delayed` and `parked`, skipping locked ones. Then those of admit().
 create or replace function fencepost.promote(p_limit integer default 1000)
 returns table (job_id uuid, place text)
 language plpgsql
@@ -13,6 +13,7 @@ declare
   v_now timestamptz := fencepost.clock();
   v_delayed fencepost.ready[];
   v_parked fencepost.ready[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: promote.durable
   with due as (
@@ -26,7 +27,8 @@ begin
     returning d.*
   )
   select array_agg(row(d.job_id, d.seq, d.tries, d.releases, d.priority, d.failures, d.losses, d.failures_max,
-                       d.losses_max, d.queue, d.task)::fencepost.ready)
+                       d.losses_max, d.queue, d.task, d.gates, d.held, d.local_limit,
+                       d.tries = 0)::fencepost.ready) -- guard: promote.fresh
   into v_delayed
   from due d;
 
@@ -41,12 +43,15 @@ begin
     returning d.*
   )
   select array_agg(row(d.job_id, d.seq, d.tries, d.releases, d.priority, d.failures, d.losses, d.failures_max,
-                       d.losses_max, d.queue, d.task)::fencepost.ready)
+                       d.losses_max, d.queue, d.task, d.gates, d.held, d.local_limit, false)::fencepost.ready)
   into v_parked
   from due d;
 
   if v_delayed is not null or v_parked is not null then
-    perform fencepost.place(coalesce(v_delayed, '{}') || coalesce(v_parked, '{}'));
+    v_calls := fencepost.place(coalesce(v_delayed, '{}') || coalesce(v_parked, '{}'));
+    if v_calls is not null then
+      perform fencepost.admit(v_calls);
+    end if;
   end if;
   return query
     select d.job_id, 'delayed' from unnest(v_delayed) as d

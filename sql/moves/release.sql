@@ -1,11 +1,12 @@
--- release(job_ids, lease_ids, nonces, reason) → (job_id, lease_id, answer, outcome)
+-- release(job_ids, lease_ids, nonces, reason, own) → (job_id, lease_id, answer, outcome)
 --
 -- Move: leased → place(), by the worker's own decision (shutdown, no room, drained), with its seq, at no charge: adds
--- one to `releases`, which has no budget. → finished(cancelled) when a cancel was requested.
+-- one to `releases`, which has no budget. It keeps its gates, unless it has overrun one. → finished(cancelled) when a cancel was requested.
 -- Answers: `released`, `cancelled`; `already` if this very lease was released before; `stale` if it is no longer held.
--- Locks: lease rows in order of lease_id; a first try still in flight is waited for.
+-- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
+-- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
 create or replace function fencepost.release(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_reason text
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_reason text, p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -18,6 +19,8 @@ declare
   v_outcomes fencepost.outcome[];
   v_ready fencepost.ready[];
   v_ask record;
+  v_freed text[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: release.durable
   with asked as (
@@ -31,7 +34,10 @@ begin
       and l.nonce = a.nonce -- guard: release.fence_nonce
     returning l.*, l.releases + 1 as releases_now, fencepost.clock() as ended_at,
               case when l.cancel_requested_at is not null then 'cancelled' -- guard: release.cancel
-              end::fencepost.outcome as outcome
+              end::fencepost.outcome as outcome,
+              case when l.cancel_requested_at is not null then 0
+                   when l.overrun is not null then fencepost.fifo_held(l.gates, l.held)
+                   else l.held end::smallint as kept -- guard: release.slots
   ), put_finished as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason)
@@ -47,12 +53,16 @@ begin
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), array_agg(e.outcome),
          array_agg(row(e.job_id, e.seq, -- guard: release.seq
                        e.tries, e.releases_now, e.priority, e.failures, e.losses, e.failures_max,
-                       e.losses_max, e.queue, e.task)::fencepost.ready) filter (where e.outcome is null)
-  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready
+                       e.losses_max, e.queue, e.task, e.gates, e.kept, e.local_limit, false)::fencepost.ready)
+           filter (where e.outcome is null),
+         (select array_agg(k)
+          from ended g cross join lateral unnest(fencepost.given_back(g.gates, g.held, g.kept, g.overrun)) as k
+          where g.gates is not null)
+  into v_jobs, v_leases, v_nonces, v_outcomes, v_ready, v_freed
   from ended e;
 
   if v_ready is not null then
-    perform fencepost.place(v_ready);
+    v_calls := fencepost.place(v_ready);
   end if;
 
   -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
@@ -82,4 +92,7 @@ begin
     end if;
     return next;
   end loop;
+  if v_freed is not null or v_calls is not null then -- after everything that can wait
+    perform fencepost.admit(v_calls || fencepost.hand_over(v_freed, p_own), p_own, false);
+  end if;
 end $$;

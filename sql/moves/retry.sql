@@ -1,11 +1,11 @@
--- retry(job_ids) → (job_id, answer, outcome)
+-- retry(job_ids, own) → (job_id, answer, outcome)
 --
 -- Move: finished (not succeeded) → place(), by a person or a policy. The old outcome moves to `attempt` in the same
 -- statement. Counters go on; the budgets are granted anew on top of them.
 -- Answers: `retried`; `succeeded`: that is final; `unfinished`: the job has not ended (or was retried a moment ago);
 --   `missing`.
--- Locks: rows of `finished` in order of job_id.
-create or replace function fencepost.retry(p_job_ids uuid[])
+-- Locks: rows of `finished` in order of job_id. Then those of admit().
+create or replace function fencepost.retry(p_job_ids uuid[], p_own boolean default false)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -13,6 +13,7 @@ as $$
 #variable_conflict use_column
 declare
   v_ready fencepost.ready[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: retry.durable
   with undone as (
@@ -36,13 +37,17 @@ begin
   select array_agg(row(j.id, j.seq, u.tries, u.releases, j.priority, u.failures, u.losses,
                        least(u.failures + j.failures_max, 32767), -- guard: retry.failures_anew
                        least(u.losses + j.losses_max, 32767), -- guard: retry.losses_anew
-                       j.queue, j.task)::fencepost.ready)
+                       j.queue, j.task, fencepost.gate_keys(j.gates), case when j.gates is not null then 0 end,
+                       fencepost.local_limit(j.gates), false)::fencepost.ready) -- guard: retry.waits
   into v_ready
   from undone u
   join fencepost.job j on j.id = u.job_id;
 
   if v_ready is not null then
-    perform fencepost.place(v_ready);
+    v_calls := fencepost.place(v_ready);
+    if v_calls is not null then
+      perform fencepost.admit(v_calls, p_own);
+    end if;
   end if;
   return query
     select a.id,

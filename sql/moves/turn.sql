@@ -3,14 +3,15 @@
 --      releases, failures_max, lease_ms, left_ms, created_at)
 --
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
--- about to run, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
+-- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- Answers, by kind: `finish`, `fail`, `release`: what the move answers (flag: duplicate), except the plain `finished`,
 --   which is nearly all of them and is not worth its bytes; `start`: flag is cancel_requested; `lease`: a claimed job,
---   answer `started` or `held`.
+--   answer `started` or `held`; `nudged`: some gate has to be looked at again.
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`. `left_ms`: what is left of the lease.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
--- Locks: all lease rows in order of lease_id; then those of claim().
+-- Locks: the turn's advisory lock; all lease rows in order of lease_id; then those of admit() and claim(), none of which
+--   waits: gates are locked last.
 create or replace function fencepost.turn(
   p_worker text, p_turn bigint, p_again boolean,
   p_finish_jobs uuid[], p_finish_leases bigint[], p_finish_nonces bigint[], p_results jsonb[],
@@ -37,6 +38,7 @@ declare
   v_taken bigint;
   v_found bigint := 0;
 begin
+  perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
      + (p_start_leases is not null)::int > 1
      or p_release_leases is not null then -- for each reason there is a call of its own
@@ -51,7 +53,7 @@ begin
   if p_finish_leases is not null then
     for kind, job_id, lease_id, answer, outcome, flag in
       select 'finish', f.job_id, f.lease_id, f.answer, f.outcome, f.duplicate
-      from fencepost.finish(p_finish_jobs, p_finish_leases, p_finish_nonces, p_results) f
+      from fencepost.finish(p_finish_jobs, p_finish_leases, p_finish_nonces, p_results, true) f
       where f.answer <> 'finished' or f.duplicate
     loop
       return next;
@@ -61,7 +63,7 @@ begin
   if p_fail_leases is not null then
     for kind, job_id, lease_id, answer, outcome, flag in
       select 'fail', f.job_id, f.lease_id, f.answer, f.outcome, false
-      from fencepost.fail(p_fail_jobs, p_fail_leases, p_fail_nonces, p_errors, p_delays_ms, p_finals) f
+      from fencepost.fail(p_fail_jobs, p_fail_leases, p_fail_nonces, p_errors, p_delays_ms, p_finals, true) f
     loop
       return next;
     end loop;
@@ -74,7 +76,7 @@ begin
         select r.reason, array_agg(r.job_id) as jobs, array_agg(r.lease_id) as leases, array_agg(r.nonce) as nonces
         from unnest(p_release_jobs, p_release_leases, p_release_nonces, p_reasons) as r(job_id, lease_id, nonce, reason)
         group by r.reason
-      ) r, fencepost.release(r.jobs, r.leases, r.nonces, r.reason) f
+      ) r, fencepost.release(r.jobs, r.leases, r.nonces, r.reason, true) f
     loop
       return next;
     end loop;
@@ -87,6 +89,12 @@ begin
     loop
       return next;
     end loop;
+  end if;
+
+  if exists (select 1 from fencepost.nudge) and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
+    kind := 'nudged';
+    job_id := null;
+    return next;
   end if;
 
   for i in 1 .. coalesce(cardinality(p_queues), 0) * (1 + p_again::int) loop

@@ -1,11 +1,11 @@
--- wake(job_id, name, payload) → (answer)
+-- wake(job_id, name, payload, own) → (answer)
 --
 -- Move: parked → place(), if the job waits for the signal `name`. Otherwise the signal is kept in the job's mailbox,
 -- and a later park under that name finds it.
 -- Answers: `woken`; `kept`; `existing` if a signal of that name was sent before: the first one stands; `finished` if
 --   the job has ended; `missing` if there is no such job.
 -- Locks: the mailbox row, then the row of `parked`. park locks the mailbox row, too: neither can miss the other.
-create or replace function fencepost.wake(p_job_id uuid, p_name text, p_payload jsonb default null)
+create or replace function fencepost.wake(p_job_id uuid, p_name text, p_payload jsonb default null, p_own boolean default false)
 returns table (answer text)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -13,6 +13,7 @@ as $$
 #variable_conflict use_column
 declare
   v_ready fencepost.ready[];
+  v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: wake.durable
   if not exists (select 1 from fencepost.job j where j.id = p_job_id) then -- guard: wake.missing
@@ -41,7 +42,7 @@ begin
       returning p.*
     )
     select array_agg(row(w.job_id, w.seq, w.tries, w.releases, w.priority, w.failures, w.losses, w.failures_max,
-                         w.losses_max, w.queue, w.task)::fencepost.ready)
+                         w.losses_max, w.queue, w.task, w.gates, w.held, w.local_limit, false)::fencepost.ready)
     into v_ready
     from woken w;
 
@@ -59,6 +60,9 @@ begin
     return query select 'kept';
     return;
   end if;
-  perform fencepost.place(v_ready);
+  v_calls := fencepost.place(v_ready);
+  if v_calls is not null then
+    perform fencepost.admit(v_calls, p_own);
+  end if;
   return query select 'woken';
 end $$;

@@ -13,6 +13,7 @@ export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
 
 export const placeColours: Readonly<Record<Place, Colour>> = {
   delayed: 'blue',
+  waiting: 'blue',
   ready: 'yellow',
   leased: 'cyan',
   parked: 'magenta',

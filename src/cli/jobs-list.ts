@@ -100,6 +100,7 @@ const columns: Column<JobView>[] = [
 /** What one wants to know about a job in its place. */
 const notes: Readonly<Record<Place, (job: JobView) => string>> = {
   delayed: ({ dueAt }) => (dueAt ? `until ${momentText(dueAt)}` : ''),
+  waiting: ({ waitsAt }) => `at ${waitsAt}`,
   ready: ({ failures, losses }) =>
     failures + losses > 0 ? `after ${counted(failures, 'failure')}, ${counted(losses, 'loss', 'losses')}` : '',
   leased: ({ worker, cancelRequestedAt }) => `by ${worker}${cancelRequestedAt ? ', cancel requested' : ''}`,

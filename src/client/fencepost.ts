@@ -25,7 +25,7 @@ import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
-import { checkInput, type JobOptions, storableJob } from './new-job.js'
+import { checkedJob, type JobOptions, storableJob } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
 
 export interface FencepostOptions {
@@ -53,7 +53,10 @@ export interface EnqueueOptions extends JobOptions {
 
 export interface Enqueued<Result> {
   readonly id: string
-  /** `existing`: a job with this id was there already; it was not touched. */
+  /**
+   * `existing`: a job with this id was there already; it was not touched. `discarded`: its gate was full, and it did not
+   * want to wait; `pending`: that will be decided when the transaction has committed.
+   */
   readonly answer: EnqueueAnswer
   result(options?: { timeout?: Duration }): Promise<Result>
 }
@@ -175,9 +178,9 @@ class Client implements Fencepost {
   ): Promise<Enqueued<Result>[]> {
     checkTask(task)
     checkTransaction(tx)
-    const jobs = this.#newJobs(task, items)
-    if (jobs.length === 0) return []
-    await Promise.all(jobs.map((job) => checkInput(task as Task, job)))
+    const storable = this.#newJobs(task, items)
+    if (storable.length === 0) return []
+    const jobs = await Promise.all(storable.map((job, i) => checkedJob(task as Task, job, items[i] as JobOptions)))
     const announced = this.#announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
@@ -186,7 +189,8 @@ class Client implements Fencepost {
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer
       answers.set(job.id, 'existing') // an id that is given twice is one job
-      if (answer === 'enqueued') this.#events.emit('enqueued', { jobId: job.id, task: job.task, queue: job.queue })
+      if (answer !== 'existing') this.#events.emit('enqueued', { jobId: job.id, task: job.task, queue: job.queue })
+      if (answer === 'discarded') this.#events.emit('discarded', { jobId: job.id, task: job.task })
       return { id: job.id, answer, result: (waiting) => this.result<Result>(job.id, waiting) }
     })
   }

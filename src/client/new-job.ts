@@ -1,5 +1,6 @@
 import { checkedJobId, newJobId } from '../job/job-id.js'
 import { jsonText } from '../job/json.js'
+import { type GateOptions, gatesOf, type JobGroup } from '../task/gate.js'
 import { limits } from '../limits.js'
 import type { NewJob } from '../store/enqueue.js'
 import { type Duration, durationMs } from '../task/duration.js'
@@ -15,9 +16,13 @@ export interface JobOptions {
   readonly priority?: number
   /** Not before this much time has passed, by the database's clock. */
   readonly delay?: Duration
+  /** Instead of its task's gates. */
+  readonly gate?: GateOptions<never> | readonly GateOptions<never>[]
+  /** Instead of the group that its task tells from the input; the limits are its task's. */
+  readonly group?: JobGroup
 }
 
-const known = ['id', 'queue', 'priority', 'delay'] as const satisfies (keyof JobOptions)[]
+const known = ['id', 'queue', 'priority', 'delay', 'gate', 'group'] as const satisfies (keyof JobOptions)[]
 
 /** Checks everything that can be checked without the database, so that nothing is half done. */
 export async function newJob(
@@ -26,9 +31,7 @@ export async function newJob(
   options: JobOptions,
   payloadBytesMax: number,
 ): Promise<NewJob> {
-  const job = storableJob(task, input, options, payloadBytesMax)
-  await checkInput(task, job)
-  return job
+  return checkedJob(task, storableJob(task, input, options, payloadBytesMax), options)
 }
 
 /** What needs no schema is checked at once: in a batch, the first fault ends it before more memory is spent. */
@@ -44,10 +47,16 @@ export function storableJob(task: Task, input: unknown, options: JobOptions, pay
     failuresMax: task.retry.limit,
     lossesMax: task.lossesMax,
     leaseMs: task.leaseMs,
+    gatesText: null,
   }
 }
 
-/** The schema sees what the worker will see: the stored JSON, not the live value. A Date, for one, has become text. */
-export async function checkInput(task: Task, job: NewJob): Promise<void> {
-  await validated(task.input, JSON.parse(job.payloadText), `the input of task ${task.name}`)
+/**
+ * The schema sees what the worker will see: the stored JSON, not the live value. A Date, for one, has become text. What
+ * the schema makes of it tells the gates.
+ */
+export async function checkedJob(task: Task, job: NewJob, options: JobOptions): Promise<NewJob> {
+  const input = await validated(task.input, JSON.parse(job.payloadText), `the input of task ${task.name}`)
+  const gates = gatesOf(task, input, options)
+  return gates.length === 0 ? job : { ...job, gatesText: JSON.stringify(gates) }
 }

@@ -1,5 +1,5 @@
 /** Where a job is. It is in exactly one place, always. */
-export const places = ['delayed', 'ready', 'leased', 'parked', 'finished'] as const
+export const places = ['delayed', 'waiting', 'ready', 'leased', 'parked', 'finished'] as const
 export type Place = (typeof places)[number]
 
 /** How a job ended. Only `succeeded` is final; the others may be retried. */

@@ -259,5 +259,6 @@ export function labJob(id: string): NewJob {
     failuresMax: 3,
     lossesMax: 3,
     leaseMs: labLeaseMs,
+    gatesText: null,
   }
 }

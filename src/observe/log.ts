@@ -41,6 +41,13 @@ const lines: { readonly [Name in EventName]: (event: FencepostEvents[Name]) => L
     text: `${started ? 'lost: its worker fell silent while it ran' : 'taken back: its worker fell silent before it started'}${outcome ? `; the job ended as ${outcome}` : ''}`,
   }),
   cancelled: () => ({ level: 'info', text: 'cancelled', ends: true }),
+  discarded: () => ({ level: 'info', text: 'discarded: its gate was full' }),
+  overrun: ({ key }) => ({ level: 'warn', text: `holds ${key} for too long: no longer counted` }),
+  yielded: () => ({ level: 'debug', text: 'gave its slots back: paused' }),
+  gate_disputed: ({ key, tasks, limits }) => ({
+    level: 'warn',
+    text: `tasks ${tasks.join(' and ')} declare limits ${limits.join(' and ')} for ${key}: ${Math.min(...limits)} holds`,
+  }),
   cancel_requested: () => ({ level: 'info', text: 'cancel requested' }),
   retried: () => ({ level: 'info', text: 'retried by hand' }),
   promoted: ({ from }) => ({ level: 'debug', text: `due: ${from} no longer` }),

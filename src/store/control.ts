@@ -25,8 +25,8 @@ export async function cancel(
   tx?: Queryable,
 ): Promise<Controlled<CancelAnswer>[]> {
   const rows = await db.move<ControlledRow<CancelAnswer>>(
-    'select * from fencepost.cancel($1::uuid[], $2)',
-    () => [jobIds, reason],
+    'select * from fencepost.cancel($1::uuid[], $2, $3)',
+    () => [jobIds, reason, tx === undefined],
     tx,
   )
   return rows.map(controlled)
@@ -39,8 +39,8 @@ export async function retryEnded(
   tx?: Queryable,
 ): Promise<Controlled<RetryAnswer>[]> {
   const rows = await db.move<ControlledRow<RetryAnswer>>(
-    'select * from fencepost.retry($1::uuid[])',
-    () => [jobIds],
+    'select * from fencepost.retry($1::uuid[], $2)',
+    () => [jobIds, tx === undefined],
     tx,
   )
   return rows.map(controlled)
@@ -55,8 +55,8 @@ export async function wake(
   tx?: Queryable,
 ): Promise<WakeAnswer> {
   const rows = await db.move<{ answer: WakeAnswer }>(
-    'select * from fencepost.wake($1, $2, $3::jsonb)',
-    () => [jobId, name, payloadText],
+    'select * from fencepost.wake($1, $2, $3::jsonb, $4)',
+    () => [jobId, name, payloadText, tx === undefined],
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer
@@ -66,6 +66,24 @@ export async function wake(
 export async function promoteDue(db: Database, limit = 1_000): Promise<{ jobId: string; place: Place }[]> {
   const rows = await db.move<{ job_id: string; place: Place }>('select * from fencepost.promote($1)', () => [limit])
   return rows.map((row) => ({ jobId: row.job_id, place: row.place }))
+}
+
+/** Gives the slots of those who hold them for too long to the next. */
+export async function markOverrun(
+  db: Database,
+  limit = 1_000,
+): Promise<{ jobId: string; leaseId: number; key: string }[]> {
+  const rows = await db.move<{ job_id: string; lease_id: number; key: string }>(
+    'select * from fencepost.overrun($1)',
+    () => [limit],
+  )
+  return rows.map((row) => ({ jobId: row.job_id, leaseId: row.lease_id, key: row.key }))
+}
+
+/** Takes the gated jobs of what is paused aside, so that they do not hold what others share. */
+export async function yieldPaused(db: Database, limit = 1_000): Promise<string[]> {
+  const rows = await db.move<{ job_id: string }>('select * from fencepost.yield_paused($1)', () => [limit])
+  return rows.map((row) => row.job_id)
 }
 
 function controlled<Answer extends string>(row: ControlledRow<Answer>): Controlled<Answer> {

@@ -11,9 +11,11 @@ export interface NewJob {
   readonly failuresMax: number
   readonly lossesMax: number
   readonly leaseMs: number
+  /** JSON text of its gates, in the order in which they are waited for; null if it has none. */
+  readonly gatesText: string | null
 }
 
-export type EnqueueAnswer = 'enqueued' | 'existing'
+export type EnqueueAnswer = 'enqueued' | 'existing' | 'pending' | 'discarded'
 
 /** All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. */
 export async function enqueue(
@@ -23,7 +25,7 @@ export async function enqueue(
 ): Promise<Map<string, EnqueueAnswer>> {
   const rows = await db.move<{ job_id: string; answer: EnqueueAnswer }>(
     `select * from fencepost.enqueue_many($1::uuid[], $2::text[], $3::jsonb[], $4::text[], $5::smallint[], $6::bigint[],
-       $7::smallint[], $8::smallint[], $9::integer[])`,
+       $7::smallint[], $8::smallint[], $9::integer[], $10::jsonb[], $11)`,
     () => [
       jobs.map((job) => job.id),
       jobs.map((job) => job.task),
@@ -34,6 +36,8 @@ export async function enqueue(
       jobs.map((job) => job.failuresMax),
       jobs.map((job) => job.lossesMax),
       jobs.map((job) => job.leaseMs),
+      jobs.map((job) => job.gatesText),
+      tx === undefined,
     ],
     tx,
   )

@@ -20,6 +20,9 @@ export interface JobView {
   readonly worker: string | null
   readonly expiresAt: Date | null
   readonly waitName: string | null
+  /** The gate at which it waits. */
+  readonly waitsAt: string | null
+  readonly waitsSince: Date | null
   readonly cancelRequestedAt: Date | null
   readonly reason: string | null
 }
@@ -58,7 +61,7 @@ export interface JobDetail extends JobView {
 
 const viewColumns = `id, task, queue, place, outcome, priority, tries, failures, losses, releases,
   created_at as "createdAt", due_at as "dueAt", finished_at as "finishedAt", worker, expires_at as "expiresAt",
-  wait_name as "waitName", cancel_requested_at as "cancelRequestedAt", reason`
+  wait_name as "waitName", waits_at as "waitsAt", waits_since as "waitsSince", cancel_requested_at as "cancelRequestedAt", reason`
 
 /** One statement, one snapshot: a job that moves meanwhile is still seen in exactly one place. */
 export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
@@ -122,6 +125,7 @@ export function listJobs(db: Database, filter: JobFilter): Promise<JobView[]> {
 export interface QueueView {
   readonly queue: string
   readonly ready: number
+  readonly waiting: number
   readonly leased: number
   readonly delayed: number
   readonly parked: number
@@ -132,17 +136,19 @@ export interface QueueView {
 /** Counts what is alive; the finished are history and not counted. */
 export function listQueues(db: Database): Promise<QueueView[]> {
   return db.read<QueueView>(
-    `select queue, sum(ready)::int8 as ready, sum(leased)::int8 as leased, sum(delayed)::int8 as delayed,
-            sum(parked)::int8 as parked,
+    `select queue, sum(ready)::int8 as ready, sum(waiting)::int8 as waiting, sum(leased)::int8 as leased,
+            sum(delayed)::int8 as delayed, sum(parked)::int8 as parked,
             (select extract(epoch from fencepost.clock() - j.created_at)::float8 * 1000
              from fencepost.ready r join fencepost.job j on j.id = r.job_id
              where r.queue = q.queue and r.seq = min(q.first)) as "oldestReadyMs"
      from (
-       select queue, 0 as ready, 0 as leased, 0 as delayed, 0 as parked, null::bigint as first from fencepost.task
-       union all select queue, count(*), 0, 0, 0, min(seq) from fencepost.ready group by queue
-       union all select queue, 0, count(*), 0, 0, null from fencepost.leased group by queue
-       union all select queue, 0, 0, count(*), 0, null from fencepost.delayed group by queue
-       union all select queue, 0, 0, 0, count(*), null from fencepost.parked group by queue
+       select queue, 0 as ready, 0 as waiting, 0 as leased, 0 as delayed, 0 as parked, null::bigint as first
+       from fencepost.task
+       union all select queue, count(*), 0, 0, 0, 0, min(seq) from fencepost.ready group by queue
+       union all select queue, 0, count(*), 0, 0, 0, null from fencepost.waiting group by queue
+       union all select queue, 0, 0, count(*), 0, 0, null from fencepost.leased group by queue
+       union all select queue, 0, 0, 0, count(*), 0, null from fencepost.delayed group by queue
+       union all select queue, 0, 0, 0, 0, count(*), null from fencepost.parked group by queue
      ) q
      group by queue
      order by queue`,

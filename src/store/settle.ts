@@ -33,8 +33,8 @@ export interface Finish extends Fence {
 /** Ends leases whose fence holds, as succeeded. In a transaction of the caller's, effects and outcome commit together. */
 export async function finish(db: Database, items: readonly Finish[], tx?: Queryable): Promise<Finished[]> {
   const rows = await db.move<SettledRow<Finished['answer']>>(
-    'select * from fencepost.finish($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[])',
-    () => [...fenceColumns(items), items.map((item) => item.resultText)],
+    'select * from fencepost.finish($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[], $5)',
+    () => [...fenceColumns(items), items.map((item) => item.resultText), tx === undefined],
     tx,
   )
   return rows.map((row) => ({ ...settled(row), duplicate: row.duplicate }))
@@ -69,12 +69,14 @@ export type FailAnswer = 'retrying' | 'failed' | 'cancelled' | 'already' | 'stal
 
 export async function fail(db: Database, items: readonly Failure[], tx?: Queryable): Promise<Settled<FailAnswer>[]> {
   const rows = await db.move<SettledRow<FailAnswer>>(
-    'select * from fencepost.fail($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[], $5::bigint[], $6::boolean[])',
+    `select * from fencepost.fail($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[], $5::bigint[], $6::boolean[],
+       $7)`,
     () => [
       ...fenceColumns(items),
       items.map((item) => item.errorText),
       items.map((item) => item.delayMs),
       items.map((item) => item.final),
+      tx === undefined,
     ],
     tx,
   )
@@ -90,7 +92,7 @@ export async function release(
   reason: string,
 ): Promise<Settled<ReleaseAnswer>[]> {
   const rows = await db.move<SettledRow<ReleaseAnswer>>(
-    'select * from fencepost.release($1::uuid[], $2::bigint[], $3::bigint[], $4)',
+    'select * from fencepost.release($1::uuid[], $2::bigint[], $3::bigint[], $4, true)',
     () => [...fenceColumns(fences), reason],
   )
   return rows.map(settled)

@@ -40,12 +40,14 @@ export interface TurnAnswer {
   readonly release: readonly Settled<ReleaseAnswer>[]
   readonly start: readonly { jobId: string; leaseId: number; answer: 'started' | 'stale'; cancelRequested: boolean }[]
   readonly leases: readonly TurnLease[]
+  /** Some gate has to be looked at again. */
+  readonly nudged: boolean
   /** By this process's clock: the last try, if there were several. */
   readonly sentAtMs: number
 }
 
 interface TurnRow extends Omit<LeaseRow, 'claimed_at' | 'expires_at'> {
-  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease'
+  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease' | 'nudged'
   answer: string
   outcome: Outcome | null
   flag: boolean
@@ -98,6 +100,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
       cancelRequested: row.flag,
     })),
     leases: ofKind(rows, 'lease', lease),
+    nudged: rows.some((row) => row.kind === 'nudged'),
     sentAtMs,
   }
 }

@@ -3,12 +3,12 @@ import { limits } from '../limits.js'
 import { nearestName } from './nearest-name.js'
 
 /** A name that people read and that is stored: of a task, a queue, a worker, a signal. */
-export function checkedName(value: unknown, option: string): string {
+export function checkedName(value: unknown, option: string, lengthMax: number = limits.nameLengthMax): string {
   if (typeof value !== 'string' || value.trim() === '') {
     throw new FencepostError('FP_OPTION_INVALID', `${option} must be a non-empty string, not ${shown(value)}`)
   }
-  if (value.length > limits.nameLengthMax) {
-    throw new FencepostError('FP_OPTION_INVALID', `${option} is longer than ${limits.nameLengthMax} characters`)
+  if (value.length > lengthMax) {
+    throw new FencepostError('FP_OPTION_INVALID', `${option} is longer than ${lengthMax} characters`)
   }
   if (hasControlCharacter(value) || !value.isWellFormed()) {
     throw new FencepostError('FP_OPTION_INVALID', `${option} contains a control character or a lone surrogate`)

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FencepostError } from '../errors.js'
 import { defaults, limits } from '../limits.js'
+import { checkedGates, checkedGroup, type Gate, type GateOptions, type Group, type GroupOptions } from './gate.js'
 import { type Duration, durationMs } from './duration.js'
 import type { JobContext } from './job-context.js'
 import { checkedInteger, checkedName, checkOptionNames } from './options.js'
@@ -22,6 +23,12 @@ export interface TaskOptions<Input extends StandardSchemaV1, Output extends Stan
   readonly timeout?: Duration | false
   /** How long a job stays with a worker that no longer sends heartbeats. */
   readonly lease?: Duration
+  /** How many jobs with the same key run at a time. Several: waited for one after the other. */
+  readonly gate?:
+    | GateOptions<StandardSchemaV1.InferOutput<Input>>
+    | readonly GateOptions<StandardSchemaV1.InferOutput<Input>>[]
+  /** How many jobs of the same group run at a time, by its tier; in all, and in each process. */
+  readonly group?: GroupOptions<StandardSchemaV1.InferOutput<Input>>
   readonly run: (
     input: StandardSchemaV1.InferOutput<Input>,
     job: JobContext,
@@ -42,6 +49,8 @@ export interface Task<Input = unknown, Result = unknown> {
   readonly lossesMax: number
   readonly timeoutMs: number | undefined
   readonly leaseMs: number
+  readonly gates: readonly Gate[]
+  readonly group: Group | undefined
   readonly input: StandardSchemaV1<Input>
   readonly output: StandardSchemaV1 | undefined
   readonly run: (input: unknown, job: JobContext) => unknown
@@ -80,6 +89,8 @@ export function task<
         ? undefined
         : durationMs(options.timeout ?? defaults.timeoutMs, at('timeout'), limits.timeoutMsMin, limits.timerMsMax),
     leaseMs: durationMs(options.lease ?? defaults.leaseMs, at('lease'), limits.leaseMsMin, limits.leaseMsMax),
+    gates: checkedGates(options.gate, at('gate')),
+    group: checkedGroup(options.group, at('group')),
     input: options.input,
     output: options.output,
     run: options.run,
@@ -95,6 +106,8 @@ const known = [
   'losses',
   'timeout',
   'lease',
+  'gate',
+  'group',
   'run',
 ] as const satisfies (keyof TaskOptions<StandardSchemaV1, undefined, unknown>)[]
 

@@ -76,9 +76,10 @@ export class Lookout {
     this.#lookMs = lookMsMin
   }
 
-  /** A claim brought less than it asked for. */
-  nothing(foundSome: boolean): void {
+  /** A claim brought less than it asked for. `nudged`: some gate was locked, and is to be looked at again before a sleep. */
+  nothing(foundSome: boolean, nudged: boolean): void {
     if (foundSome) this.#lookMs = lookMsMin
+    else if (nudged) this.#lookMs = Math.min(this.#lookMs, restlessMs / 2)
     if (this.#timer !== undefined || this.#stopped) return
     this.#timer = setTimeout(() => {
       this.#looking = this.#next()

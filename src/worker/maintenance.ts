@@ -1,5 +1,5 @@
 import type { Events } from '../events.js'
-import { promoteDue } from '../store/control.js'
+import { markOverrun, promoteDue, yieldPaused } from '../store/control.js'
 import type { Database } from '../store/database.js'
 import { reapExpired } from '../store/worker.js'
 
@@ -17,8 +17,9 @@ export interface MaintenanceOptions {
 }
 
 /**
- * Promotes what is due, takes back leases that have run out, sweeps workers that have gone. Every worker does it, and any
- * number of them may at the same time: there is no leader. An idle round is three index lookups.
+ * Promotes what is due, takes back leases that have run out, sweeps workers that have gone, marks slots that are held for
+ * too long. Every worker does it, and any number of them may at the same time: there is no leader. An idle round is a few
+ * index lookups.
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions
@@ -60,7 +61,11 @@ export class Maintenance {
       for (const { jobId, leaseId, worker, answer, outcome } of lost) {
         events.emit('lost', { jobId, leaseId, worker, started: answer !== 'released', outcome })
       }
-      onRound(promoted.length + lost.length > 0)
+      const overrun = await markOverrun(db)
+      for (const event of overrun) events.emit('overrun', event)
+      const yielded = await yieldPaused(db)
+      for (const jobId of yielded) events.emit('yielded', { jobId })
+      onRound(promoted.length + lost.length + overrun.length + yielded.length > 0)
       this.#tookMs = performance.now() - begunAtMs
     } catch (error) {
       if (!this.#stopped) events.emit('error', { during: 'maintenance', error })

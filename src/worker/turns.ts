@@ -45,7 +45,7 @@ export interface TurnsOptions {
   /** Leases whose handlers have begun without a mark, and run on: they are marked with the next turn. */
   readonly unmarked: () => readonly Unmarked[]
   /** What a claim brought: nothing, if its turn failed. */
-  readonly receive: (leases: readonly TurnLease[], claim: Claim, sentAtMs: number) => void
+  readonly receive: (leases: readonly TurnLease[], claim: Claim, sentAtMs: number, nudged: boolean) => void
 }
 
 /**
@@ -147,7 +147,7 @@ export class Turns {
         repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
         if (!repeated) {
           // Asked again later, with what there is room for then.
-          if (claim) this.#options.receive([], claim, performance.now())
+          if (claim) this.#options.receive([], claim, performance.now(), false)
           claim = undefined
           turn = ++this.#number
         }
@@ -190,7 +190,7 @@ export class Turns {
     }
     const answer = await takeTurn(db, said, repeated)
     tell(words, answer)
-    if (claim) receive(answer.leases, claim, answer.sentAtMs)
+    if (claim) receive(answer.leases, claim, answer.sentAtMs, answer.nudged)
   }
 }
 

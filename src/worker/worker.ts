@@ -112,7 +112,7 @@ export class Worker {
       tasks: [...this.#tasks.keys()],
       ask: (anyway) => this.#ask(anyway),
       unmarked: () => this.#takeUnmarked(),
-      receive: (leases, claim, sentAtMs) => this.#receive(leases, claim, sentAtMs),
+      receive: (leases, claim, sentAtMs, nudged) => this.#receive(leases, claim, sentAtMs, nudged),
     })
     this.#suspect = new Suspect({
       turns: this.#turns,
@@ -185,12 +185,12 @@ export class Worker {
     return claim
   }
 
-  #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number): void {
+  #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number, nudged: boolean): void {
     this.#suspect.answered(claim)
     const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
     for (const lease of leases) this.#accept(lease, sentAtMs)
     this.#suspect.runWhenAlone()
-    if (dry) this.#lookout.nothing(leases.length > 0)
+    if (dry) this.#lookout.nothing(leases.length > 0, nudged)
     else this.#lookout.found()
   }
 

@@ -94,6 +94,8 @@ const job: JobView = {
   worker: 'w1',
   expiresAt: null,
   waitName: null,
+  waitsAt: null,
+  waitsSince: null,
   cancelRequestedAt: null,
   reason: null,
 }

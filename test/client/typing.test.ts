@@ -36,7 +36,7 @@ describe('types flow from the task', () => {
     const use = async (fp: Fencepost) => {
       const enqueued = await fp.enqueue(charge, { orderId: 'o-1', cents: 5 }, { delay: '5m', priority: 1 })
       expectTypeOf(enqueued.id).toEqualTypeOf<string>()
-      expectTypeOf(enqueued.answer).toEqualTypeOf<'enqueued' | 'existing'>()
+      expectTypeOf(enqueued.answer).toEqualTypeOf<'enqueued' | 'existing' | 'pending' | 'discarded'>()
       expectTypeOf(await enqueued.result({ timeout: '5s' })).toEqualTypeOf<{ chargeId: string }>()
       const [first] = await fp.enqueueMany(charge, [{ input: { orderId: 'o-1', cents: 5 }, queue: 'money' }])
       expectTypeOf(await first?.result()).toEqualTypeOf<{ chargeId: string } | undefined>()

@@ -68,7 +68,7 @@ export async function setup(serverUrl = inject('serverUrl')) {
     /** In how many places the job is: one, always. */
     async placesOf(id: string): Promise<string[]> {
       const rows = await sql<{ place: string }>(
-        ['ready', 'leased', 'delayed', 'parked', 'finished']
+        ['ready', 'waiting', 'leased', 'delayed', 'parked', 'finished']
           .map((place) => `select '${place}' as place from fencepost.${place} where job_id = $1`)
           .join(' union all '),
         [id],
@@ -89,6 +89,7 @@ export function aJob(job: Partial<NewJob> = {}): NewJob {
     failuresMax: 3,
     lossesMax: 2,
     leaseMs: 30_000,
+    gatesText: null,
     ...job,
   }
 }

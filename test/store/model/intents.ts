@@ -122,7 +122,16 @@ const enqueueIntent = fc
           const there = world.model.jobs.get(id)?.asked
           const payloadText = respelt ? `{"n": 1.0, "is": ${differs}}` : `{"is":${differs},"n":1}`
           // An id that is asked for twice in one call is asked for in the very same way: which of the two counts is not said.
-          jobs.set(id, jobs.get(id) ?? { id, ...job, task: there && !differs ? there.task : job.task, payloadText })
+          jobs.set(
+            id,
+            jobs.get(id) ?? {
+              id,
+              gatesText: null,
+              ...job,
+              task: there && !differs ? there.task : job.task,
+              payloadText,
+            },
+          )
         }
         return { kind: 'enqueue', jobs: ids.map((id) => jobs.get(id) as NewJob), isolation }
       },

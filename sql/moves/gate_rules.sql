@@ -1,0 +1,42 @@
+-- Small rules of gates, shared by the moves.
+
+-- gate_keys(gates) → the keys of a job's gates, in the order in which they are waited for
+create or replace function fencepost.gate_keys(p_gates jsonb) returns text[]
+language sql immutable
+as $$
+  select array_agg(g ->> 'key' order by n) from jsonb_array_elements(p_gates) with ordinality as a(g, n)
+$$;
+
+-- local_limit(gates) → how many jobs of its group one process runs at a time; a group is the last gate
+create or replace function fencepost.local_limit(p_gates jsonb) returns smallint
+language sql immutable
+as $$
+  select (p_gates -> -1 ->> 'local')::smallint
+$$;
+
+-- fifo_held(gates, held) → how many of the held gates a job keeps while it is delayed, parked or paused: a strict one,
+-- which comes first
+create or replace function fencepost.fifo_held(p_gates text[], p_held smallint) returns smallint
+language sql immutable
+as $$
+  select case when p_gates[1] like 'fifo:%' then least(p_held, 1) else least(p_held, 0) end::smallint
+$$;
+
+-- given_back(gates, held, kept, overrun) → the gates that a job which held `held` and keeps `kept` gives back; those that
+-- it held for too long it has given back before
+create or replace function fencepost.given_back(p_gates text[], p_held smallint, p_kept smallint, p_overrun text[])
+returns text[]
+language sql immutable
+as $$
+  select array(select k from unnest(p_gates[p_kept + 1 : p_held]) as k
+               where p_overrun is null or k <> all (p_overrun)) -- guard: gate_rules.overrun
+$$;
+
+-- limit_in_force(gate) → a person's word, or the declared limit; for a group with a limit per process only, what all
+-- processes together can run, so that a backlog does not lie in the way of every claim
+create or replace function fencepost.limit_in_force(p_gate fencepost.gate) returns integer
+language sql stable
+as $$
+  select coalesce(p_gate.set_limit, p_gate.declared_limit,
+                  p_gate.local_limit * greatest(1, (select count(*) from fencepost.worker))::integer, 0)
+$$;

@@ -1,0 +1,208 @@
+import { describe, expect, it } from 'vitest'
+import { cancel, promoteDue, retryEnded } from '../../src/store/control.js'
+import { enqueue } from '../../src/store/enqueue.js'
+import { fail, finish, park, release } from '../../src/store/settle.js'
+import { reapExpired } from '../../src/store/worker.js'
+import { gates, setupGates } from '../harness/gates.js'
+import { aJob } from '../harness/setup.js'
+
+const done = '{}'
+const failed = { errorText: '{}', delayMs: 5_000, final: false }
+
+it('lets as many through as its limit, and the others wait in order', async () => {
+  const { gated, takeAll, places, gate, sound } = await setupGates()
+  const [a, b, c] = [await gated({ limit: 2 }), await gated({ limit: 2 }), await gated({ limit: 2 })]
+
+  expect(await places(a, b, c)).toEqual(['ready', 'ready', 'waiting'])
+  expect((await takeAll()).map(({ jobId }) => jobId)).toEqual([a, b])
+  expect(await gate()).toMatchObject({ held: 2, declared_limit: 2 })
+  await sound()
+})
+
+it('hands the slot over when its job ends, to the first that waits', async () => {
+  const { db, gated, takeAll, places, gate, nudges, sound } = await setupGates()
+  const [a, b, c] = [await gated(), await gated(), await gated()]
+  const [lease] = await takeAll()
+
+  await finish(db, [{ ...(lease as NonNullable<typeof lease>), resultText: done }])
+
+  expect(await places(a, b, c)).toEqual(['succeeded', 'ready', 'waiting'])
+  expect(await gate()).toMatchObject({ held: 1 })
+  expect(await nudges()).toEqual([])
+  await sound()
+})
+
+it('is gone when nobody holds it or waits', async () => {
+  const { db, gated, takeAll, gate, nudges, sound } = await setupGates()
+  await gated()
+  const leases = await takeAll()
+  await finish(
+    db,
+    leases.map((lease) => ({ ...lease, resultText: done })),
+  )
+  expect(await gate()).toBeUndefined()
+  expect(await nudges()).toEqual([])
+  await sound()
+})
+
+describe('every ending frees the slot', () => {
+  type World = Awaited<ReturnType<typeof setupGates>>
+  type Lease = Awaited<ReturnType<World['takeAll']>>[number]
+  const endings: Record<string, (world: World, lease: Lease) => Promise<unknown>> = {
+    finish: ({ db }, lease) => finish(db, [{ ...lease, resultText: done }]),
+    'a failure that is retried later': ({ db }, lease) => fail(db, [{ ...lease, ...failed }]),
+    'a failure that is final': ({ db }, lease) => fail(db, [{ ...lease, ...failed, final: true }]),
+    park: ({ db }, lease) => park(db, lease, 'signal', null),
+    'a release of a cancelled job': async ({ db }, lease) => {
+      await cancel(db, [lease.jobId], null)
+      await release(db, [lease], 'shutdown')
+    },
+    'a loss of a cancelled job': async ({ db, advance }, lease) => {
+      await cancel(db, [lease.jobId], null)
+      await reapExpired(db, 500)
+      for (let i = 0; i < 8; i++) {
+        await advance(5_000)
+        await reapExpired(db, 500)
+      }
+    },
+  }
+  for (const [name, end] of Object.entries(endings)) {
+    it(`by ${name}`, async () => {
+      const world = await setupGates()
+      const first = await world.gated()
+      const next = await world.gated()
+      const [lease] = await world.takeAll()
+      await end(world, lease as Lease)
+      expect(await world.places(next)).toEqual(['ready'])
+      expect(await world.places(first)).not.toEqual(['ready'])
+      await world.sound()
+    })
+  }
+
+  it('by a cancel while it is ready', async () => {
+    const { db, gated, places, sound } = await setupGates()
+    const [a, b] = [await gated(), await gated()]
+    await cancel(db, [a], null)
+    expect(await places(a, b)).toEqual(['cancelled', 'ready'])
+    await sound()
+  })
+})
+
+it('goes with a job that is given back, lost, or retried at once', async () => {
+  const { db, gated, takeAll, places, gate, sound } = await setupGates()
+  const [a, b] = [await gated(), await gated()]
+  for (const move of [
+    (lease: never) => release(db, [lease], 'shutdown'),
+    (lease: never) => fail(db, [{ ...(lease as object), ...failed, delayMs: 0 } as never]),
+  ]) {
+    const [lease] = await takeAll()
+    await move(lease as never)
+    expect(await places(a, b)).toEqual(['ready', 'waiting'])
+    expect(await gate()).toMatchObject({ held: 1 })
+    await sound()
+  }
+})
+
+it('takes a waiting job out when it is cancelled', async () => {
+  const { db, gated, places, sound } = await setupGates()
+  const [a, b, c] = [await gated(), await gated(), await gated()]
+  expect(await cancel(db, [b], null)).toMatchObject([{ answer: 'cancelled' }])
+  expect(await places(a, b, c)).toEqual(['ready', 'cancelled', 'waiting'])
+  await sound()
+})
+
+it('a delayed job waits at its gate when it is due', async () => {
+  const { db, gated, places, advance, sound } = await setupGates()
+  const a = await gated()
+  const b = await gated({}, { delayMs: 1_000 })
+  expect(await places(a, b)).toEqual(['ready', 'delayed'])
+  await advance(2_000)
+  await promoteDue(db)
+  expect(await places(a, b)).toEqual(['ready', 'waiting'])
+  await sound()
+})
+
+describe('several gates', () => {
+  const two = { gatesText: gates({ key: 'gate:a' }, { key: 'gate:b' }) }
+
+  it('are waited for one after the other, in the order of their keys', async () => {
+    const { db, add, gated, takeAll, places, gate, sound } = await setupGates()
+    const b = await gated({ key: 'gate:b' })
+    const both = await add(two)
+    const a = await gated({ key: 'gate:a' })
+    expect(await places(b, both, a)).toEqual(['ready', 'waiting', 'waiting'])
+    expect(await gate('gate:a')).toMatchObject({ held: 1 })
+    await sound()
+
+    const [lease] = await takeAll()
+    await finish(db, [{ ...(lease as NonNullable<typeof lease>), resultText: done }])
+    expect(await places(both, a)).toEqual(['ready', 'waiting'])
+    await sound()
+
+    const [second] = await takeAll()
+    await finish(db, [{ ...(second as NonNullable<typeof second>), resultText: done }])
+    expect(await places(a)).toEqual(['ready'])
+    await sound()
+  })
+})
+
+describe('a full gate', () => {
+  it('discards a job that does not want to wait', async () => {
+    const { db, gated, places, sound } = await setupGates()
+    const first = aJob({ gatesText: gates({ key: 'gate:k', onFull: 'discard' }) })
+    const second = aJob({ gatesText: gates({ key: 'gate:k', onFull: 'discard' }) })
+    expect([...(await enqueue(db, [first])).values()]).toEqual(['enqueued'])
+    expect([...(await enqueue(db, [second])).values()]).toEqual(['discarded'])
+    expect(await places(first.id, second.id)).toEqual(['ready', 'discarded'])
+    await retryEnded(db, [second.id])
+    expect(await places(second.id)).toEqual(['waiting']) // a person wants it to run
+    await sound()
+    await gated()
+    await sound()
+  })
+
+  it('keeps only the newest of those that replace one another', async () => {
+    const { gated, places, sound } = await setupGates()
+    const ids = []
+    for (let i = 0; i < 4; i++) ids.push(await gated({ onFull: 'replace' }))
+    expect(await places(...ids)).toEqual(['ready', 'discarded', 'discarded', 'waiting'])
+    await sound()
+  })
+
+  it('decides later for a job that was enqueued in a transaction of the caller’s', async () => {
+    const { db, connect, gated, places, turn, sound } = await setupGates()
+    await gated()
+    const tx = await connect()
+    await tx.query('begin')
+    const job = aJob({ gatesText: gates({ key: 'gate:k', onFull: 'discard' }) })
+    expect([...(await enqueue(db, [job], tx)).values()]).toEqual(['pending'])
+    await tx.query('commit')
+    expect(await places(job.id)).toEqual(['waiting'])
+    await turn()
+    expect(await places(job.id)).toEqual(['discarded'])
+    await sound()
+  })
+})
+
+it('in a transaction of the caller’s locks no gate, and leaves a nudge', async () => {
+  const { db, connect, gated, takeAll, places, nudges, turn, sound } = await setupGates()
+  const [a, b] = [await gated({ limit: 2 }), await gated({ limit: 2 })]
+  const c = await gated({ limit: 2 })
+  const [first, second] = await takeAll()
+  const tx = await connect()
+  await tx.query('begin')
+  await finish(db, [{ ...(first as NonNullable<typeof first>), resultText: done }], tx)
+  const d = aJob({ gatesText: gates({ key: 'gate:k', limit: 2 }) })
+  await enqueue(db, [d], tx)
+
+  // The gate's other jobs go on.
+  await finish(db, [{ ...(second as NonNullable<typeof second>), resultText: done }])
+  expect(await places(a, b, c)).toEqual(['leased', 'succeeded', 'ready'])
+
+  await tx.query('commit')
+  expect(await nudges()).toEqual(['gate:k', 'gate:k'])
+  await turn()
+  expect(await places(a, d.id)).toEqual(['succeeded', 'ready'])
+  expect(await nudges()).toEqual([])
+  await sound()
+})
