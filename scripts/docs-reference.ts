@@ -182,13 +182,13 @@ function errorsPage(): string {
 /** The types of the events exist only in the source, so that is what is read. */
 function eventsPage(): string {
   const source = readFileSync(join(packageRoot, 'src', 'events.ts'), 'utf8')
-  const found = source.matchAll(/^ {2}\/\*\* (?<meaning>.+) \*\/\n {2}(?<event>\w+): \{ (?<members>.+) \}$/gm)
+  const found = source.matchAll(/^ {2}\/\*\* (?<meaning>.+) \*\/\n {2}(?<event>\w+): \{\s+(?<members>[^{}]+?)\s+\}$/gm)
   const described = new Map([...found].map(({ groups }) => [groups?.['event'], groups]))
   const rows = eventNames.map((event) => {
     const groups = described.get(event)
     if (!groups)
       throw new Error(`src/events.ts does not describe the event ${event} in the form that this script reads`)
-    const members = (groups['members'] as string).split('; ').map((member) => `\`${member}\``)
+    const members = (groups['members'] as string).split(/; |\n\s*/).map((member) => `\`${member}\``)
     return [`\`${event}\``, groups['meaning'] as string, members.join('<br>')]
   })
   return page('Events', [

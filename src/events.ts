@@ -20,9 +20,17 @@ export interface FencepostEvents {
   /** A worker gave a job back, at no charge. */
   released: { jobId: string; task: string; reason: string }
   /** A lease ran out; its job goes on elsewhere unless it has an outcome. */
-  lost: { jobId: string; leaseId: number; worker: string; started: boolean; outcome: Outcome | null }
+  lost: {
+    jobId: string
+    task: string
+    queue: string
+    leaseId: number
+    worker: string
+    started: boolean
+    outcome: Outcome | null
+  }
   /** A job ended as cancelled. */
-  cancelled: { jobId: string }
+  cancelled: { jobId: string; task: string; queue: string }
   /** A job found its gate full, and did not want to wait. */
   discarded: { jobId: string; task: string }
   /** A job has held a slot of this gate for longer than it may: it runs on, and is no longer counted. */
@@ -38,7 +46,14 @@ export interface FencepostEvents {
   /** The time of a delayed or parked job has come. */
   promoted: { jobId: string; from: 'delayed' | 'parked' }
   /** An attempt settled a lease that it no longer held. Nothing changed; what it said is kept in `attempt`. */
-  stale: { jobId: string; leaseId: number; said: 'succeeded' | 'failed' | 'released'; outcome: Outcome | null }
+  stale: {
+    jobId: string
+    task: string
+    queue: string
+    leaseId: number
+    said: 'succeeded' | 'failed' | 'released'
+    outcome: Outcome | null
+  }
   /** Two attempts of one job reported success: effects outside the database may have happened twice. */
   duplicate_success: { jobId: string; leaseId: number }
   /** A worker of this process is known to the database and begins to claim. `queues` tells how many handlers each may have. */

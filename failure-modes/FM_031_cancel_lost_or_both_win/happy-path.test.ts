@@ -26,7 +26,7 @@ it('FM_031: undisturbed, a running handler is told of its cancel, a waiting job 
   const cancelled = next(fp, 'cancelled')
   expect(await fp.cancel(running.id)).toMatchObject({ answer: 'requested' })
 
-  expect(await cancelled).toEqual({ jobId: running.id })
+  expect(await cancelled).toEqual({ jobId: running.id, task: 'charge', queue: 'default' })
   const other = await fp.enqueue(charge, 'other')
   expect(await other.result({ timeout: '10s' })).toBe('other')
   expect(ran).toEqual(['running', 'other'])

@@ -43,7 +43,7 @@ it('FM_041: a real worker does the same in the middle of a deploy', async () => 
   const lost = next(fp, 'lost')
 
   await fp.work([mail], { poll: '20ms' })
-  expect(await lost).toMatchObject({ jobId: id, outcome: null })
+  expect(await lost).toMatchObject({ jobId: id, task: 'charge', queue: 'default', outcome: null })
   // It has looked for work since, and found some.
   expect(await (await fp.enqueue(mail, null)).result({ timeout: '10s' })).toBe('sent')
   expect(await see(id)).toMatchObject({ place: 'ready', tries: 1, failures: 0, losses: 1 })

@@ -44,14 +44,14 @@ export class MoveRecorder {
       else this.#move(jobId, 'delayed', note, task)
     })
     fp.on('released', ({ jobId, task, reason }) => this.#move(jobId, 'ready', `given back: ${reason}`, task))
-    fp.on('lost', ({ jobId, worker, outcome }) => {
+    fp.on('lost', ({ jobId, task, worker, outcome }) => {
       const note = `lost with worker ${worker}`
-      if (outcome) this.#end(jobId, outcome, note)
-      else this.#move(jobId, 'ready', note)
+      if (outcome) this.#end(jobId, outcome, note, task)
+      else this.#move(jobId, 'ready', note, task)
     })
     fp.on('promoted', ({ jobId }) => this.#move(jobId, 'ready', 'due'))
     fp.on('cancel_requested', ({ jobId }) => this.#move(jobId, 'leased', 'cancel requested'))
-    fp.on('cancelled', ({ jobId }) => this.#end(jobId, 'cancelled', ''))
+    fp.on('cancelled', ({ jobId, task }) => this.#end(jobId, 'cancelled', '', task))
   }
 
   /** The event of an enqueue does not tell the place: whoever asks for a delay says so here before. */

@@ -19,7 +19,7 @@ export async function devTasks(paths: readonly string[], command: Command, signa
       const startedAtMs = Date.now()
       const worker = new DevWorker(workerArgs(paths, command), ({ files, directories, embedded }) => {
         watcher.addFiles(files, startedAtMs)
-        for (const directory of directories) watcher.addTree(directory)
+        for (const directory of directories) watcher.addTree(directory, startedAtMs)
         if (embedded) server.keep()
       })
       let stopping = false
@@ -41,7 +41,7 @@ export async function devTasks(paths: readonly string[], command: Command, signa
 function watchRoots(watcher: FileWatcher, paths: readonly string[]): void {
   for (const path of paths) {
     const found = statSync(path, { throwIfNoEntry: false })
-    if (found?.isDirectory()) watcher.addTree(path)
+    if (found?.isDirectory()) watcher.addTree(path, Date.now())
     else watcher.addFiles([path], Date.now())
   }
 }

@@ -1,10 +1,15 @@
 import { once } from 'node:events'
-import { type FSWatcher, statSync, watch } from 'node:fs'
+import { type Dirent, type FSWatcher, readdirSync, statSync, watch } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { isModule } from './task-files.js'
 
 /** An editor saves in several steps, and a `git checkout` many files: one change is told for all of them. */
 const quietMs = 100
+/**
+ * Events are the quick way to hear of a change, not the sure one: there are none after a directory was removed and made
+ * again, where the system has no watches left, or on a file system that is shared with another machine.
+ */
+const sweepMs = 1_000
 
 /** Tells when one of the files that make up the tasks has changed. */
 export class FileWatcher {
@@ -14,25 +19,25 @@ export class FileWatcher {
   readonly #seen = new Map<string, string>()
   readonly #changing = new Set<string>()
   readonly #changed = new Set<string>()
+  readonly #sweeper = setInterval(() => this.#sweep(), sweepMs)
   #timer: NodeJS.Timeout | undefined
   #onChange: (() => void) | undefined
 
   /** A directory of tasks: files that come into it count, too. */
-  addTree(directory: string): void {
+  addTree(directory: string, sinceMs: number): void {
     const tree = resolve(directory)
+    if (this.#trees.has(tree)) return
     this.#trees.add(tree)
     this.#watch(tree, true)
+    for (const file of modulesUnder(tree)) this.#addFile(file, sinceMs)
   }
 
   /** What has changed since that moment, on the clock of the files, is a change already. */
   addFiles(files: readonly string[], sinceMs: number): void {
     for (const file of files.map((each) => resolve(each))) {
-      const isNew = !this.#seen.has(file)
-      const { text, mtimeMs } = signature(file)
-      if (isNew) this.#seen.set(file, text)
       // The directory, because saving a file often puts a new one in its place.
       this.#watch(dirname(file), false)
-      if (isNew && mtimeMs > sinceMs) this.#tell(file)
+      this.#addFile(file, sinceMs)
     }
   }
 
@@ -50,7 +55,16 @@ export class FileWatcher {
 
   close(): void {
     clearTimeout(this.#timer)
+    clearInterval(this.#sweeper)
     for (const watcher of this.#watchers.values()) watcher.close()
+  }
+
+  /** When it is watched already: otherwise a save between the look and the watch would be missed. */
+  #addFile(file: string, sinceMs: number): void {
+    if (this.#seen.has(file)) return
+    const { text, changedAtMs } = signature(file)
+    this.#seen.set(file, text)
+    if (changedAtMs > sinceMs) this.#tell(file)
   }
 
   #watch(directory: string, recursive: boolean): void {
@@ -61,8 +75,13 @@ export class FileWatcher {
       watcher.on('error', () => this.#watchers.delete(key)) // the directory has gone
       this.#watchers.set(key, watcher)
     } catch {
-      // It has gone meanwhile; so has what was in it, and the worker will say so.
+      // It has gone meanwhile, or there are no watches left: the sweep will tell.
     }
+  }
+
+  #sweep(): void {
+    for (const file of this.#seen.keys()) this.#look(file)
+    for (const tree of this.#trees) for (const file of modulesUnder(tree)) this.#look(file)
   }
 
   #look(file: string): void {
@@ -85,9 +104,26 @@ export class FileWatcher {
   }
 }
 
-function signature(file: string): { text: string; mtimeMs: number } {
+function signature(file: string): { text: string; changedAtMs: number } {
   const found = statSync(file, { throwIfNoEntry: false })
-  return found
-    ? { text: `${found.mtimeMs}/${found.size}/${found.ino}`, mtimeMs: found.mtimeMs }
-    : { text: 'gone', mtimeMs: 0 }
+  if (!found) return { text: 'gone', changedAtMs: 0 }
+  // A file that is moved here, or copied with its times, keeps its mtime, but not its ctime.
+  return { text: `${found.mtimeMs}/${found.size}/${found.ino}`, changedAtMs: found.ctimeMs }
+}
+
+function* modulesUnder(directory: string): Generator<string> {
+  for (const entry of entriesOf(directory)) {
+    if (/^\.|^node_modules$/.test(entry.name)) continue
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) yield* modulesUnder(path)
+    else if (isModule(path)) yield path
+  }
+}
+
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true })
+  } catch {
+    return [] // it has gone
+  }
 }

@@ -9,6 +9,7 @@ import type { Outcome } from '../job/places.js'
 import { defaults, limits } from '../limits.js'
 import {
   type CancelAnswer,
+  type Cancelled,
   cancel,
   type Controlled,
   type RetryAnswer,
@@ -222,9 +223,9 @@ class Client implements Fencepost {
     const jobId = checkedJobId(id)
     checkTransaction(tx)
     const [row] = await cancel(this.#db, [jobId], reason === undefined ? null : checkedName(reason, 'reason'), tx)
-    const { answer, outcome } = row as Controlled<CancelAnswer>
+    const { answer, outcome, task, queue } = row as Cancelled
     if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
-    if (answer === 'cancelled') this.#events.emit('cancelled', { jobId })
+    if (answer === 'cancelled') this.#events.emit('cancelled', { jobId, task, queue })
     if (answer === 'requested') this.#events.emit('cancel_requested', { jobId })
     return { answer, outcome }
   }

@@ -57,8 +57,11 @@ function countEvents(
     'said',
   ])
   const twice = counter('duplicate_successes', 'Jobs for which two attempts reported success.', [...job])
-  // The event of a loss tells neither task nor queue: it is mostly another process’s job.
-  const lost = counter('attempts_lost', 'Leases of any worker that this process found run out.', ['started', 'final'])
+  const lost = counter('attempts_lost', 'Leases of any worker that this process found run out.', [
+    ...job,
+    'started',
+    'final',
+  ])
   const errors = counter('errors', 'Troubles in the background: the database away, a listener that threw.', [])
   const duration = new Histogram({
     name: 'fencepost_attempt_duration_seconds',
@@ -106,9 +109,11 @@ function countEvents(
       took(jobId, 'parked')
     }),
     fp.on('cancelled', ({ jobId }) => took(jobId, 'cancelled')),
-    fp.on('stale', ({ jobId, said }) => stale.inc({ ...labels(jobId), said })),
+    fp.on('stale', ({ task, queue, said }) => stale.inc({ task, queue, said })),
     fp.on('duplicate_success', ({ jobId }) => twice.inc(labels(jobId))),
-    fp.on('lost', ({ started, outcome }) => lost.inc({ started: String(started), final: String(outcome !== null) })),
+    fp.on('lost', ({ task, queue, started, outcome }) =>
+      lost.inc({ task, queue, started: String(started), final: String(outcome !== null) }),
+    ),
     fp.on('error', () => errors.inc()),
   ]
 }

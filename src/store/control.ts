@@ -17,19 +17,27 @@ interface ControlledRow<Answer> {
   outcome: Outcome | null
 }
 
+export interface Cancelled extends Controlled<CancelAnswer> {
+  /** Empty if there is no such job, or it was stored only while this statement ran. */
+  readonly task: string
+  readonly queue: string
+}
+
 /** Ends jobs that do not run, and flags those that do. */
 export async function cancel(
   db: Database,
   jobIds: readonly string[],
   reason: string | null,
   tx?: Queryable,
-): Promise<Controlled<CancelAnswer>[]> {
-  const rows = await db.move<ControlledRow<CancelAnswer>>(
-    'select * from fencepost.cancel($1::uuid[], $2, $3)',
+): Promise<Cancelled[]> {
+  const rows = await db.move<ControlledRow<CancelAnswer> & { task: string | null; queue: string | null }>(
+    `select c.*, (select j.task from fencepost.job j where j.id = c.job_id) as task,
+            (select j.queue from fencepost.job j where j.id = c.job_id) as queue
+     from fencepost.cancel($1::uuid[], $2, $3) c`,
     () => [jobIds, reason, tx === undefined],
     tx,
   )
-  return rows.map(controlled)
+  return rows.map((row) => ({ ...controlled(row), task: row.task ?? '', queue: row.queue ?? '' }))
 }
 
 /** Undoes endings other than success, with fresh budgets. */

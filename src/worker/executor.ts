@@ -122,11 +122,11 @@ export class Execution implements Attempt {
   async #release(reason: 'shutdown' | 'cancelled' | 'no_room'): Promise<void> {
     if (reason !== 'no_room') this.abort(reason)
     const { events, turns } = this.#bench
-    const { jobId, leaseId, nonce, task } = this.lease
+    const { jobId, leaseId, nonce, task, queue } = this.lease
     const released = await turns.release({ jobId, leaseId, nonce, reason })
-    if (released.answer === 'cancelled') events.emit('cancelled', { jobId })
+    if (released.answer === 'cancelled') events.emit('cancelled', { jobId, task, queue })
     else if (released.answer !== 'stale') events.emit('released', { jobId, task, reason })
-    else events.emit('stale', { jobId, leaseId, said: 'released', outcome: released.outcome })
+    else events.emit('stale', { jobId, task, queue, leaseId, said: 'released', outcome: released.outcome })
   }
 
   async #handle(): Promise<Ended> {
@@ -176,7 +176,7 @@ export class Execution implements Attempt {
 
   async #finish(resultText: string, late: boolean): Promise<void> {
     const { db, events, turns } = this.#bench
-    const { jobId, leaseId, nonce, task, tries } = this.lease
+    const { jobId, leaseId, nonce, task, queue, tries } = this.lease
     const item = { jobId, leaseId, nonce, resultText }
     let finished: Finished
     try {
@@ -187,7 +187,7 @@ export class Execution implements Attempt {
       return this.#fail(new NonRetryable('the result cannot be stored', { cause: error }), late)
     }
     if (finished.answer === 'stale') {
-      events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: finished.outcome })
+      events.emit('stale', { jobId, task, queue, leaseId, said: 'succeeded', outcome: finished.outcome })
     } else if (!late) {
       events.emit('finished', { jobId, task, attempt: tries })
     }
@@ -196,7 +196,7 @@ export class Execution implements Attempt {
 
   async #fail(error: unknown, late: boolean): Promise<void> {
     const { db, events, turns } = this.#bench
-    const { jobId, leaseId, nonce, task, tries, failures, failuresMax } = this.lease
+    const { jobId, leaseId, nonce, task, queue, tries, failures, failuresMax } = this.lease
     const tell = (item: Failure) =>
       late ? fail(db, [item]).then(([told]) => told as Settled<FailAnswer>) : turns.fail(item)
     // A retry by a person raises the budget; the backoff starts anew with it.
@@ -210,7 +210,7 @@ export class Execution implements Attempt {
       return tell({ ...failure, errorText: JSON.stringify(plain) })
     })
     if (failed.answer === 'stale') {
-      events.emit('stale', { jobId, leaseId, said: 'failed', outcome: failed.outcome })
+      events.emit('stale', { jobId, task, queue, leaseId, said: 'failed', outcome: failed.outcome })
     } else if (!late) {
       events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed.outcome })
     }

@@ -58,8 +58,8 @@ export class Maintenance {
       const promoted = await promoteDue(db)
       for (const { jobId, place } of promoted) events.emit('promoted', { jobId, from: place as 'delayed' | 'parked' })
       const lost = await reapExpired(db, this.#pauseMs)
-      for (const { jobId, leaseId, worker, answer, outcome } of lost) {
-        events.emit('lost', { jobId, leaseId, worker, started: answer !== 'released', outcome })
+      for (const { jobId, task, queue, leaseId, worker, answer, outcome } of lost) {
+        events.emit('lost', { jobId, task, queue, leaseId, worker, started: answer !== 'released', outcome })
       }
       const overrun = await markOverrun(db)
       for (const event of overrun) events.emit('overrun', event)

@@ -48,8 +48,8 @@ describe('job', () => {
 describe('cancel', () => {
   it('ends a job that does not run, with the reason', async () => {
     const { fp } = await setupClient()
-    const events: string[] = []
-    fp.on('cancelled', ({ jobId }) => events.push(jobId))
+    const events: unknown[] = []
+    fp.on('cancelled', (event) => events.push(event))
     const { id } = await fp.enqueue(double, { n: 1 })
 
     expect(await fp.cancel(id.toUpperCase(), { reason: 'not wanted' })).toEqual({
@@ -58,7 +58,7 @@ describe('cancel', () => {
     })
     expect(await fp.job(id)).toMatchObject({ place: 'finished', outcome: 'cancelled', reason: 'not wanted' })
     expect(await fp.cancel(id)).toEqual({ answer: 'finished', outcome: 'cancelled' })
-    expect(events).toEqual([id])
+    expect(events).toEqual([{ jobId: id, task: 'double', queue: 'default' }])
   })
 
   it('asks a running job to stop', async () => {

@@ -59,13 +59,13 @@ it('counts losses, releases, late words and double successes', async () => {
   const fp = stub()
   const { url } = await serve(fp)
   const { events } = fp
-  const [jobId, task, leaseId] = ['j', 't', 1]
-  events.emit('claimed', { jobId, task, queue: 'mail', worker: 'w', attempt: 1 })
+  const [jobId, task, queue, leaseId] = ['j', 't', 'mail', 1]
+  events.emit('claimed', { jobId, task, queue, worker: 'w', attempt: 1 })
   expect(await scrape(url)).toMatchObject({ fencepost_jobs_running: 1 })
-  events.emit('stale', { jobId, leaseId, said: 'succeeded', outcome: 'succeeded' })
+  events.emit('stale', { jobId, task, queue, leaseId, said: 'succeeded', outcome: 'succeeded' })
   events.emit('duplicate_success', { jobId, leaseId })
   events.emit('released', { jobId, task, reason: 'shutdown' })
-  events.emit('lost', { jobId, leaseId, worker: 'w', started: true, outcome: null })
+  events.emit('lost', { jobId, task, queue, leaseId, worker: 'w', started: true, outcome: null })
   events.emit('error', { during: 'maintenance', error: new Error('away') })
 
   expect(await scrape(url)).toMatchObject({
@@ -73,7 +73,7 @@ it('counts losses, releases, late words and double successes', async () => {
     'fencepost_attempts_stale_total{task="t",queue="mail",said="succeeded"}': 1,
     'fencepost_duplicate_successes_total{task="t",queue="mail"}': 1,
     'fencepost_attempts_released_total{task="t",queue="mail",reason="shutdown"}': 1,
-    'fencepost_attempts_lost_total{started="true",final="false"}': 1,
+    'fencepost_attempts_lost_total{task="t",queue="mail",started="true",final="false"}': 1,
     fencepost_errors_total: 1,
     fencepost_jobs_running: 0,
   })

@@ -36,7 +36,9 @@ it('only flags a job that runs, and keeps the time of the first request', async 
   await take()
   const flag = 'select cancel_requested_at from fencepost.leased'
 
-  expect(await cancel(db, [id], null)).toEqual([{ jobId: id, answer: 'requested', outcome: null }])
+  expect(await cancel(db, [id], null)).toEqual([
+    { jobId: id, answer: 'requested', outcome: null, task: 'test', queue: 'default' },
+  ])
   const first = await sql(flag)
   await advance(1_000)
 

@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.js'
+import { readSqlFiles } from '../../src/store/sql-files.js'
 import type { Execution } from '../../src/worker/executor.js'
 import { Lanes } from '../../src/worker/lanes.js'
 import { untilBlockedBy } from '../harness/blocked.js'
+import { type Guard, readGuards, withoutGuard } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
@@ -111,6 +113,42 @@ it('does not tell a handler that its lease was lost when its own commit has ende
   await finished // told when the handler has ended
   expect(aborted).toBe(false)
   gate.open()
+})
+
+it('does not begin a job whose lease has run out before its turn came', async () => {
+  const { fp, sql, see } = await setupWorker()
+  // While the first claim is on its way, twice the length of its lease goes by.
+  await sql(`create function pass_time() returns trigger language plpgsql as $$ begin
+      update fencepost.lab_clock set offset_ms = offset_ms + 60000; return null; end $$;
+    create trigger pass_time after insert on fencepost.leased for each row when (new.tries = 1) execute function pass_time()`)
+  const begun: number[] = []
+  const work = task('work', { input: anything, lease: '30s', run: (_, job) => void begun.push(job.attempt) })
+  const released = next(fp, 'released')
+  const job = await fp.enqueue(work, null)
+
+  await fp.work([work], soon)
+
+  expect(await released).toMatchObject({ jobId: job.id, reason: 'no_room' })
+  await job.result({ timeout: '10s' })
+  expect(begun).toEqual([2])
+  expect(await see(job.id)).toMatchObject({ outcome: 'succeeded', releases: 1, losses: 0 })
+})
+
+it('gives back a job of a task that it does not know, should a claim ever bring one', async () => {
+  const { fp, sql, add, see } = await setupWorker()
+  const guard = readGuards().find((each) => each.id === 'claim.tasks') as Guard
+  await sql(withoutGuard(readSqlFiles(), guard).moves.get('claim') as string)
+  const id = await add({ task: 'another' })
+  const work = task('work', { input: anything, run: () => 'done' })
+
+  const worker = await fp.work([work], soon)
+  await expect.poll(() => sql('select 1 from fencepost.attempt limit 1')).toHaveLength(1)
+  await worker.stop()
+
+  expect(await sql('select distinct job_id, ending, reason from fencepost.attempt')).toEqual([
+    { job_id: id, ending: 'released', reason: 'unknown_task' },
+  ])
+  expect(await see(id)).toMatchObject({ place: 'ready', failures: 0, losses: 0 })
 })
 
 const anExecution = (queue: string) => ({ lease: { queue }, arrivedAtMs: performance.now() }) as unknown as Execution

@@ -107,7 +107,13 @@ it('counts a timeout as a failure, tells the handler, and keeps what the handler
   })
   gate.open()
 
-  expect(await stale).toMatchObject({ jobId: job.id, said: 'succeeded', outcome: 'failed' })
+  expect(await stale).toMatchObject({
+    jobId: job.id,
+    task: 'slow',
+    queue: 'default',
+    said: 'succeeded',
+    outcome: 'failed',
+  })
   expect(told).toBe(true)
   expect(await see(job.id)).toMatchObject({ outcome: 'failed', failures: 1 })
   expect(await sql('select ending, late_ending, late from fencepost.attempt')).toEqual([

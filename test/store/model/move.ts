@@ -84,7 +84,9 @@ async function answerOf(db: Database, move: Move): Promise<Row[]> {
     case 'promote':
       return sorted((await promoteDue(db, move.limit)).map((row) => ({ ...row })))
     case 'cancel':
-      return sorted((await cancel(db, move.jobIds, move.reason)).map((row) => ({ ...row })))
+      return sorted(
+        (await cancel(db, move.jobIds, move.reason)).map(({ jobId, answer, outcome }) => ({ jobId, answer, outcome })),
+      )
     default:
       return sorted((await retryEnded(db, move.jobIds)).map((row) => ({ ...row })))
   }
