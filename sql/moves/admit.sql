@@ -35,7 +35,7 @@ begin
     from (
       select c.key from unnest(v_calls) as c
       union all
-      select n.key from (select n.key from fencepost.nudge n limit case when v_round = 1 then p_more else 0 end) n
+      (select distinct n.key from fencepost.nudge n limit case when v_round = 1 then p_more else 0 end)
     ) k;
     exit when v_keys is null;
     v_got := array(
@@ -53,8 +53,7 @@ begin
           union all
           select n.* from fencepost.nudge n where n.key = any (v_keys)
         ) s
-        where s.declared_seq is not null
-        order by s.key, s.declared_seq desc
+        order by s.key, s.declared_seq desc nulls last -- also one of which nothing is said: its nudge would stay for ever
       ), made as (
         insert into fencepost.gate (key, declared_limit, local_limit, declared_seq, declared_by)
         select s.key, s.declared_limit, s.local_limit, s.declared_seq, s.declared_by
@@ -170,7 +169,8 @@ begin
             and q.fresh and q.on_full <> 'wait' -- guard: admit.fresh
             and (q.on_full = 'discard'
               or q.seq < (select max(n.seq) from fencepost.waiting n
-                          where n.gate = q.gate and n.fresh and n.on_full <> 'wait')) -- guard: admit.replace
+                          where n.gate = q.gate and n.fresh and n.on_full <> 'wait'
+                            and n.on_full = 'replace')) -- guard: admit.replace
           order by q.seq
           for update skip locked))
         returning w.*
@@ -187,17 +187,20 @@ begin
     end if;
 
     -- Room is left, and somebody waits: whoever has locked that row may not take it away. Look again.
-    insert into fencepost.nudge (key, freed)
-    select g.key, 0 from unnest(v_gates) as g
-    where g.held_before > 0
-      and exists (select 1 from fencepost.waiting w where w.gate = g.key); -- guard: admit.locked_waiter
-    v_left := v_left or found;
+    v_calls := array(
+      select row(g.key, 0, null, null, null, null)::fencepost.nudge from unnest(v_gates) as g
+      where g.held_before > 0
+        -- Not `exists`: that is planned as a join, which reads all that wait.
+        and (select true from fencepost.waiting w where w.gate = g.key limit 1)); -- guard: admit.locked_waiter
+    if v_calls <> '{}' then
+      v_left := true;
+      perform fencepost.leave_nudges(v_calls);
+    end if;
 
     delete from fencepost.gate g
     using unnest(v_gates) as i
     where g.key = i.key and i.held = 0 and i.set_limit is null and i.paused_at is null
-      and not exists (select 1 from fencepost.waiting w where w.gate = i.key)
-      and not exists (select 1 from fencepost.nudge n where n.key = i.key); -- guard: admit.idle
+      and (select true from fencepost.waiting w where w.gate = i.key limit 1) is null; -- guard: admit.idle
 
     v_calls := null;
     if v_next is not null then

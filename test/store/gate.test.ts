@@ -157,7 +157,8 @@ describe('a full gate', () => {
     await retryEnded(db, [second.id])
     expect(await places(second.id)).toEqual(['waiting']) // a person wants it to run
     await sound()
-    await gated()
+    const third = await gated({ onFull: 'discard' })
+    expect(await places(second.id, third)).toEqual(['waiting', 'discarded'])
     await sound()
   })
 
@@ -166,6 +167,40 @@ describe('a full gate', () => {
     const ids = []
     for (let i = 0; i < 4; i++) ids.push(await gated({ onFull: 'replace' }))
     expect(await places(...ids)).toEqual(['ready', 'discarded', 'discarded', 'waiting'])
+    await sound()
+  })
+
+  it('does not let one that is discarded replace another', async () => {
+    const { gated, places, sound } = await setupGates()
+    await gated()
+    const replaces = await gated({ onFull: 'replace' })
+    const discarded = await gated({ onFull: 'discard' })
+    expect(await places(replaces, discarded)).toEqual(['waiting', 'discarded'])
+    await sound()
+  })
+
+  it('discards a job that was delayed before it came', async () => {
+    const { db, gated, places, advance, sound } = await setupGates()
+    const delayed = await gated({ onFull: 'discard' }, { delayMs: 1_000 })
+    await gated()
+    await advance(2_000)
+    await promoteDue(db)
+    expect(await places(delayed)).toEqual(['discarded'])
+    await sound()
+  })
+
+  it('never discards a job that has been through it before', async () => {
+    const { db, gated, takeAll, places, advance, sound } = await setupGates()
+    const job = await gated({ onFull: 'discard' })
+    await fail(
+      db,
+      (await takeAll()).map((lease) => ({ ...lease, ...failed })),
+    )
+    await gated()
+    const other = await gated({ onFull: 'discard' })
+    await advance(6_000)
+    await promoteDue(db)
+    expect(await places(job, other)).toEqual(['waiting', 'discarded'])
     await sound()
   })
 
