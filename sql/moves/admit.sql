@@ -5,8 +5,8 @@
 -- `calls` are what has just become free or come to wait. A call for a gate that another transaction has locked is left
 -- behind as a nudge; nudges found are calls, too: those of the gates called, and of `more` others.
 -- In a transaction that the caller goes on with (not `own`), or above READ COMMITTED, all of them are left as nudges: no
--- gate is locked in it. `make`: a gate that is not there yet is made; once in a transaction, and after everything in it
--- that can wait, because two that make the same gate wait for one another.
+-- gate is locked in it. `make`: a gate that is not there yet is made; by one call in a transaction, after everything in it
+-- that can wait, and in the order of the keys, because two that make the same gate wait for one another.
 -- Locks: rows of `gate`, skipping locked ones: nobody ever waits for a gate. Then rows of `waiting`, skipping.
 create or replace function fencepost.admit(
   p_calls fencepost.nudge[] default null, p_own boolean default true, p_make boolean default true,
@@ -20,6 +20,7 @@ declare
   v_calls fencepost.nudge[] := coalesce(p_calls, '{}');
   v_keys text[];
   v_got text[];
+  v_made text collate "C" := '';
   v_gates fencepost.gate[];
   v_next fencepost.ready[];
   v_freed text[];
@@ -45,7 +46,7 @@ begin
       for update
       skip locked); -- guard: admit.skip_locked
 
-    if p_make and v_round = 1 and cardinality(v_got) < cardinality(v_keys) then
+    if p_make and cardinality(v_got) < cardinality(v_keys) then
       with said as (
         select distinct on (s.key) s.*
         from (
@@ -58,12 +59,13 @@ begin
         insert into fencepost.gate (key, declared_limit, local_limit, declared_seq, declared_by)
         select s.key, s.declared_limit, s.local_limit, s.declared_seq, s.declared_by
         from said s
-        where not exists (select 1 from fencepost.gate g where g.key = s.key)
+        where s.key > v_made -- guard: admit.make_order
+          and not exists (select 1 from fencepost.gate g where g.key = s.key)
         order by s.key
         on conflict do nothing
         returning key
       )
-      select v_got || coalesce(array_agg(m.key), '{}') into v_got from made m;
+      select v_got || coalesce(array_agg(m.key), '{}'), coalesce(max(m.key), v_made) into v_got, v_made from made m;
     end if;
 
     -- A new statement after the locks: what was committed before them is seen.

@@ -31,7 +31,7 @@ begin
            (select min(l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms')
             from jsonb_array_elements(j.gates) as g
             where l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms' > v_now) as next_at
-    from late l
+    from late l -- guard: overrun.locked_row
     join fencepost.job j on j.id = l.job_id
   ), marked as (
     update fencepost.leased l

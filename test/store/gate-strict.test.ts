@@ -53,6 +53,17 @@ it('is held by a head that fails, through its delay, and by one that is parked',
   await sound()
 })
 
+it('gives its other gates back while it is parked', async () => {
+  const { db, add, gated, take, places, sound } = await setupStrict()
+  const both = await add({ gatesText: gates({ key: 'fifo:k' }, { key: 'gate:k' }) })
+  const [next, other] = [await gated(strict), await gated()]
+  await park(db, await take(), 'signal', null)
+  expect(await places(both, next, other)).toEqual(['parked', 'waiting', 'ready'])
+  await wake(db, both, 'signal', '1')
+  expect(await places(both, next, other)).toEqual(['waiting', 'waiting', 'ready'])
+  await sound()
+})
+
 it('lets the others pass a head that is skipped, which then comes first of those that wait', async () => {
   const { db, gated, take, runNext, places, advance, skip, sound } = await setupStrict()
   const [a, b, c] = [await gated(strict), await gated(strict), await gated(strict)]

@@ -146,6 +146,26 @@ describe('several gates', () => {
   })
 })
 
+it('goes through all its gates at once if there is room, also through those that nobody uses', async () => {
+  const { add, places, nudges, sound } = await setupGates()
+  const id = await add({ gatesText: gates({ key: 'fifo:a' }, { key: 'gate:b' }, { key: 'group:c' }) })
+  expect(await places(id)).toEqual(['ready'])
+  expect(await nudges()).toEqual([])
+  await sound()
+})
+
+it('leaves a gate that comes before one it has made to the next turn: two could wait for one another', async () => {
+  const { db, places, nudges, turn, sound } = await setupGates()
+  const last = aJob({ gatesText: gates({ key: 'gate:z' }) })
+  const both = aJob({ gatesText: gates({ key: 'gate:a' }, { key: 'gate:b' }) })
+  await enqueue(db, [last, both])
+  expect(await places(last.id, both.id)).toEqual(['ready', 'waiting'])
+  expect(await nudges()).toEqual(['gate:b'])
+  await turn()
+  expect(await places(both.id)).toEqual(['ready'])
+  await sound()
+})
+
 describe('a full gate', () => {
   it('discards a job that does not want to wait', async () => {
     const { db, gated, places, sound } = await setupGates()
