@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
 import { enqueue } from '../../src/store/enqueue.js'
+import { loseExpired, start } from '../../src/store/lease.js'
 import { finish } from '../../src/store/settle.js'
+import { untilBlocked } from '../harness/blocked.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
 import { aJob } from '../harness/setup.js'
@@ -140,5 +142,47 @@ it('gives back slots only of those members of a batch whose lease it has ended',
   expect(await places(a, b, c, d)).toEqual(['succeeded', 'succeeded', 'ready', 'ready'])
   await finish(db, leases)
   expect(await gate()).toMatchObject({ held: 2 })
+  await sound()
+})
+
+it('frees all slots of a dead worker’s jobs at once, and no more', async () => {
+  const { db, gated, takeAll, places, gate, advance, sound } = await setupLocks()
+  const ids = []
+  for (let i = 0; i < 6; i++) ids.push(await gated({ limit: 3 }, { lossesMax: i < 2 ? 0 : 2 }))
+  await start(db, await takeAll())
+  await advance(60_000)
+  await loseExpired(db)
+  expect(await places(...ids)).toEqual(['failed', 'failed', 'ready', 'ready', 'ready', 'waiting'])
+  expect(await gate()).toMatchObject({ held: 3 })
+  await sound()
+})
+
+it('above READ COMMITTED hands nothing over and locks no gate: its snapshot is too old', async () => {
+  const { hasty, gated, finishAll, places, nudges, turn, sound } = await setupLocks()
+  const [a, b] = [await gated(), await gated()]
+  await hasty.query(`set default_transaction_isolation = 'repeatable read'`)
+  await finishAll()
+  expect(await places(a, b)).toEqual(['succeeded', 'waiting'])
+  expect(await nudges()).toEqual(['gate:k'])
+  await turn()
+  expect(await places(b)).toEqual(['ready'])
+  await sound()
+})
+
+it('is made once by two who come at the same time', async () => {
+  const { sql, other, hasty, places, turn, gate, sound } = await setupLocks()
+  const [a, b] = [1, 2].map(() => aJob({ gatesText: gates({ key: 'gate:k' }) })) as [
+    ReturnType<typeof aJob>,
+    ReturnType<typeof aJob>,
+  ]
+  await other.begin()
+  await enqueue(other, [a])
+  const second = enqueue(hasty, [b])
+  await untilBlocked(sql, hasty.pid, second)
+  await other.commit()
+  await second
+  await turn()
+  expect(await places(a.id, b.id)).toEqual(['ready', 'waiting'])
+  expect(await gate()).toMatchObject({ held: 1 })
   await sound()
 })

@@ -166,6 +166,23 @@ it('leaves a gate that comes before one it has made to the next turn: two could 
   await sound()
 })
 
+it('makes gates that are written by hand whole', async () => {
+  const { sql, turn, takeAll, sound } = await setupGates()
+  const written = [{ key: 'gate:k' }, { key: 'fifo:k', limit: 9, overrunMs: 1 }, { key: 'gate:k', limit: 3 }]
+  await sql(`select fencepost.enqueue('test', gates => $1)`, [JSON.stringify(written)])
+  await turn()
+  expect(await sql('select gates from fencepost.job')).toEqual([
+    {
+      gates: [
+        { key: 'fifo:k', limit: 1, onFull: 'wait' },
+        { key: 'gate:k', limit: 1, onFull: 'wait' },
+      ],
+    },
+  ])
+  expect(await takeAll()).toHaveLength(1)
+  await sound()
+})
+
 describe('a full gate', () => {
   it('discards a job that does not want to wait', async () => {
     const { db, gated, places, sound } = await setupGates()
@@ -221,6 +238,8 @@ describe('a full gate', () => {
     await advance(6_000)
     await promoteDue(db)
     expect(await places(job, other)).toEqual(['waiting', 'discarded'])
+    const another = await gated({ onFull: 'discard' })
+    expect(await places(job, another)).toEqual(['waiting', 'discarded'])
     await sound()
   })
 
