@@ -50,6 +50,11 @@ it('no move reads through a backlog of waiters', async () => {
     retry: () => retryEnded(session, [id]),
     promote: () => promoteDue(session),
     overrun: () => markOverrun(session),
+    'pause, resume and turn': async () => {
+      await session.query(`select fencepost.pause('queue:other')`)
+      await session.query(`select fencepost.resume('queue:other')`)
+      await takeTurn(session, emptyTurn())
+    },
     'set_limit and turn': async () => {
       await session.query(`select fencepost.set_limit('gate:k', 3)`)
       await takeTurn(session, emptyTurn())

@@ -100,7 +100,7 @@ it('is not claimed ahead of free handlers, and holds no slot in a line', async (
 it('holds to the limit of all processes and of each', async () => {
   const { db, add, places, sound } = await setupGroup()
   const both = { gatesText: gates({ key: 'group:g', limit: 3, local: 2 }) }
-  const ids = []
+  const ids: string[] = []
   for (let i = 0; i < 5; i++) ids.push(await add(both))
   expect(await claim(db, some('w1'))).toHaveLength(2)
   expect(await claim(db, some('w2'))).toHaveLength(1)

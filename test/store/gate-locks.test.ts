@@ -147,7 +147,7 @@ it('gives back slots only of those members of a batch whose lease it has ended',
 
 it('frees all slots of a dead worker’s jobs at once, and no more', async () => {
   const { db, gated, takeAll, places, gate, advance, sound } = await setupLocks()
-  const ids = []
+  const ids: string[] = []
   for (let i = 0; i < 6; i++) ids.push(await gated({ limit: 3 }, { lossesMax: i < 2 ? 0 : 2 }))
   await start(db, await takeAll())
   await advance(60_000)
