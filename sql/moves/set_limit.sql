@@ -12,11 +12,10 @@ declare
   v_before integer;
 begin
   perform fencepost.durable();
-  insert into fencepost.gate (key) values (p_key) on conflict do nothing;
-  select * into v_gate from fencepost.gate g where g.key = p_key for update;
-  if not found then
-    raise exception using errcode = '40001', message = 'the gate has just been removed'; -- the call is repeated
-  end if;
+  -- An update that changes nothing: the gate is locked, or made, also if it is being removed just now.
+  insert into fencepost.gate as g (key) values (p_key)
+  on conflict (key) do update set key = g.key
+  returning g.* into v_gate;
   v_before := case when v_gate.set_limit is null and v_gate.declared_seq is null then null
                    else fencepost.limit_in_force(v_gate) end;
   update fencepost.gate g
