@@ -25,6 +25,9 @@ declare
   v_freed text[];
   v_left boolean := false;
 begin
+  if p_calls is null and p_more = 0 then
+    return false;
+  end if;
   if not p_own or current_setting('transaction_isolation') <> 'read committed' then -- guard: admit.own
     perform fencepost.leave_nudges(v_calls);
     return true;
@@ -123,7 +126,7 @@ begin
     with room as materialized (
       select g.*, case when g.paused_at is not null then 0
                        when g.key like 'pause:%' then c_at_once + 1
-                       else fencepost.limit_in_force(g) - g.held end as room -- guard: admit.limit
+                       else coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)) - g.held end as room -- guard: admit.limit
       from unnest(v_gates) as g
     ), taken as materialized (
       select t.*

@@ -173,7 +173,7 @@ begin
       select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
              case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
              l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
-             case when l.gates is not null then l.claimed_at + interval '1 ms' * (
+             case when l.asked_gates @? '$[*].overrunMs' then l.claimed_at + interval '1 ms' * (
                select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end
       from leases l
     )
