@@ -9,8 +9,8 @@ import { type Counters, type Expected, verify } from './verify.js'
 import { WorkerProcess } from './worker.js'
 import type { WorkerProcessOptions } from './worker-process.js'
 
-// A process takes half a second to start, and ten on a machine that is busy with something else.
-vi.setConfig({ testTimeout: 180_000 })
+/** A process takes half a second to start, and ten on a machine that is busy with something else. */
+export const processTestMsMax = 180_000
 const waitMsMax = 90_000
 
 export interface Policy {
