@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import { type AnyTask, type Fencepost, task } from '../../src/index.js'
 import { claim } from '../../src/store/lease.js'
-import { finish, release } from '../../src/store/settle.js'
+import { fail, finish, release } from '../../src/store/settle.js'
 import { gates } from '../harness/gates.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
@@ -216,6 +216,15 @@ describe('counters', () => {
     const [lease] = await claim(db, { queue: 'default', limit: 1, worker: 'w' })
     await finish(db, [{ ...(lease as NonNullable<typeof lease>), resultText: '{}' }])
     expect(await see(id)).toMatchObject({ outcome: 'succeeded', failures: 0, losses: 0, releases: 50 })
+  })
+
+  it('a job that failed once, was claimed, given back and claimed again has failed once and was given back once', async () => {
+    const { db, add, see, take } = await setupWorker()
+    const id = await add(one)
+    await fail(db, [{ ...(await take()), errorText: '{}', delayMs: 0, final: false }])
+    await release(db, [await take()], 'no_room')
+    await finish(db, [{ ...(await take()), resultText: '{}' }])
+    expect(await see(id)).toMatchObject({ outcome: 'succeeded', failures: 1, losses: 0, releases: 1 })
   })
 })
 
