@@ -272,7 +272,7 @@ describe('two tasks that declare different limits for one key', () => {
     fp.on('gate_disputed', (event) => disputes.push(event))
     const other = task('other', { input, group: { id: 'g', limit: 3 }, run: () => {} })
     const another = task('another', { input, group: { id: 'g', limit: 4 }, run: () => {} })
-    await fp.work([declares('a', 5), declares('b', 2), declares('c', 5, 'else'), other as never, another as never])
+    await fp.work([declares('a', 5), declares('b', 2), declares('c', 5, 'else'), other, another])
     expect(disputes).toEqual([
       { key: 'gate:api', tasks: ['a', 'b'], limits: [5, 2] },
       { key: 'group:g', tasks: ['other', 'another'], limits: [3, 4] },

@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { gatesOf } from '../../src/task/gate.js'
 import { checkedGateKey, pausedThing } from '../../src/task/gate-key.js'
-import { type TaskOptions, task } from '../../src/task/task.js'
+import { task } from '../../src/task/task.js'
 
 const input = z.object({ tenant: z.string() })
-const define = (options: object) =>
-  task('t', { input, run: () => {}, ...options } as TaskOptions<typeof input, undefined, void>)
+const define = (options: object) => task('t', { input, run: () => {}, ...options })
 
 const invalid = (message: string) =>
   expect.objectContaining({ code: 'FP_OPTION_INVALID', message: expect.stringContaining(message) as string })
