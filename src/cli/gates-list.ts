@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type GateView, listGates, listPauses } from '../store/gates.js'
+import { type GateView, gatesListedMax, listGates, listPauses } from '../store/gates.js'
 import { limitNotes } from './gate-texts.js'
 import type { GlobalOptions } from './global-options.js'
 import { misspeltCommand } from './misspelt-command.js'
@@ -19,6 +19,7 @@ export function gatesListCommand(): Command {
       if (options.json) return console.log(JSON.stringify(gates))
       if (gates.length === 0) console.log('No gate is in use.')
       else printTable(columns, gates)
+      if (gates.length === gatesListedMax) console.log(`The ${gatesListedMax} with the longest lines; there are more.`)
       if (pauses.length > 0) console.log(`\n${pausesText(pauses)}`)
     })
 }
