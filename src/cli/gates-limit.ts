@@ -4,7 +4,7 @@ import { FencepostError } from '../errors.js'
 import { limits } from '../limits.js'
 import type { Database } from '../store/database.js'
 import { type GateView, readGate, setLimit } from '../store/gates.js'
-import { checkedGateKey } from '../task/gate-key.js'
+import { checkedLimitKey } from '../task/gate-key.js'
 import { checkedInteger } from '../task/options.js'
 import type { GlobalOptions } from './global-options.js'
 import { wholeNumber } from './option-values.js'
@@ -26,7 +26,7 @@ export function gatesLimitCommand(): Command {
       if ((limit === undefined) === !options.reset) {
         throw new FencepostError('FP_USAGE', 'gates limit takes a number or --reset, and not both')
       }
-      const key = checkedGateKey(given, 'the key')
+      const key = checkedLimitKey(given, 'the key')
       const wanted = limit === undefined ? null : checkedInteger(limit, 'the limit', 1, limits.gateLimitMax)
       const changed = await withDatabase(options, (db) => change(db, key, wanted))
       if (options.json) {

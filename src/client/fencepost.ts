@@ -35,7 +35,7 @@ import { type JobDetail, listQueues, type QueueView, readJob, readOutcomes } fro
 import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import type { StoredGate } from '../task/gate.js'
-import { checkedGateKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
+import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
@@ -254,7 +254,7 @@ class Client implements Fencepost {
 
   async setLimit(key: string, limit: number | null) {
     const checked = limit === null ? null : checkedInteger(limit, 'limit', 1, limits.gateLimitMax)
-    return setLimit(this.#db, checkedGateKey(key, 'key'), checked)
+    return setLimit(this.#db, checkedLimitKey(key, 'key'), checked)
   }
 
   async pause(what: PauseTarget) {

@@ -25,6 +25,19 @@ export function checkedGateKey(value: unknown, what: string): string {
   return key
 }
 
+/** The key of a gate whose limit can be set: a strict one would no longer be strict. */
+export function checkedLimitKey(value: unknown, what: string): string {
+  const key = checkedGateKey(value, what)
+  if (!key.startsWith('fifo:')) return key
+  throw new FencepostError(
+    'FP_OPTION_INVALID',
+    `${shown(key)} is strict: it lets one job through at a time, in order`,
+    {
+      hint: 'Its limit cannot be set. It can be paused, and a job that blocks it can be skipped or cancelled.',
+    },
+  )
+}
+
 /** `queue:<name>`, `task:<name>` or the key of the gate. */
 export function pausedThing(target: PauseTarget): string {
   checkOptionNames(target, ['queue', 'task', 'gate'], 'what is paused')

@@ -166,6 +166,7 @@ it('refuses what cannot be meant', async () => {
   expect(await cli(['gates', 'limit', 'gate:mail', '--', '-1'], { url })).toEqual(
     refused('FP_OPTION_INVALID', 'the limit must be a whole number'),
   )
+  expect(await cli(['gates', 'limit', 'fifo:a', '2'], { url })).toEqual(refused('FP_OPTION_INVALID', 'is strict'))
   expect(await listGates(db)).toMatchObject([{ key: 'gate:mail', setLimit: null }])
 })
 

@@ -137,6 +137,7 @@ describe('a bad limit, key or target is refused before anything changes', () => 
         await refused(call, 'FP_OPTION_INVALID', message, hint)
       }
     }
+    await refused(fp.setLimit('fifo:a', 2), 'FP_OPTION_INVALID', '"fifo:a" is strict', 'skipped or cancelled')
     expect(await fp.gates()).toEqual([])
   })
 
