@@ -61,7 +61,7 @@ const waitersListedMax = 20
 
 export const ageMs = (since: string) => `extract(epoch from fencepost.clock() - ${since})::float8 * 1000`
 
-/** `at` tells which gates, of a column `key`. Counts every waiter: 0.4 s for a million of them, for a person who asks. */
+/** `at` tells which gates, of a column `key`. Counts every waiter: under a second for a million of them, for a person who asks. */
 const gateViews = (at: string) => `
   select key,
          case when num_nonnulls(g.set_limit, g.declared_limit, g.local_limit) > 0
@@ -84,7 +84,7 @@ export function listGates(db: Database): Promise<GateView[]> {
   ])
 }
 
-/** Whoever has a slot of the gate $1. No index tells: the place rows are looked through, 0.2 s for a million. */
+/** Whoever has a slot of the gate $1. No index tells: the place rows are looked through, half a second for a million. */
 const holders = `
   select h.*, ${ageMs('h.since')} as "sinceMs", -(${ageMs('h.due_at')}) as "dueInMs"
   from (
