@@ -6,6 +6,7 @@ select null::uuid as job_id,
 from fencepost.gate g
 cross join lateral (select coalesce(sum(n.freed), 0) as n from fencepost.nudge n where n.key = g.key) f
 where g.key not like 'pause:%'
+  and coalesce(g.set_limit, g.declared_limit) is not null -- not of a window that shrinks when a worker goes
   and g.held - f.n > greatest(fencepost.limit_in_force(g), coalesce(g.held_before, 0))
 union all
 select w.job_id,

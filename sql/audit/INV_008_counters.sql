@@ -4,6 +4,7 @@ with placed as (
   union all select job_id, tries, failures, losses, releases, 1 from fencepost.leased
   union all select job_id, tries, failures, losses, releases, 0 from fencepost.delayed
   union all select job_id, tries, failures, losses, releases, 0 from fencepost.parked
+  union all select job_id, tries, failures, losses, releases, 0 from fencepost.waiting
   -- A first-try success is recorded by the outcome itself.
   union all select job_id, tries, failures, losses, releases, (outcome = 'succeeded' and tries = 1)::int
             from fencepost.finished

@@ -94,8 +94,8 @@ create table fencepost.waiting (
 -- Those that do not wait for long: they are discarded, or replaced by the next one, when the gate is full.
 create index waiting_impatient on fencepost.waiting (gate, seq) where fresh and on_full <> 'wait';
 
-drop view fencepost.jobs;
-create view fencepost.jobs as
+-- The new columns come last: views of other people's that use this one stay.
+create or replace view fencepost.jobs as
 select j.id, j.task, j.queue,
        case when f.job_id is not null then 'finished' when l.job_id is not null then 'leased'
             when r.job_id is not null then 'ready' when w.job_id is not null then 'waiting'

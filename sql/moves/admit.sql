@@ -5,8 +5,8 @@
 -- `calls` are what has just become free or come to wait. A call for a gate that another transaction has locked is left
 -- behind as a nudge; nudges found are calls, too: those of the gates called, and of `more` others.
 -- In a transaction that the caller goes on with (not `own`), or above READ COMMITTED, all of them are left as nudges: no
--- gate is locked in it. `make`: a gate that is not there yet is made; once in a transaction, and after everything in it
--- that can wait, because two that make the same gate wait for one another.
+-- gate is locked in it. `make`: a gate that is not there yet is made; by one call in a transaction, after everything in it
+-- that can wait, and in the order of the keys, because two that make the same gate wait for one another.
 -- Locks: rows of `gate`, skipping locked ones: nobody ever waits for a gate. Then rows of `waiting`, skipping.
 create or replace function fencepost.admit(
   p_calls fencepost.nudge[] default null, p_own boolean default true, p_make boolean default true,
@@ -20,6 +20,7 @@ declare
   v_calls fencepost.nudge[] := coalesce(p_calls, '{}');
   v_keys text[];
   v_got text[];
+  v_made text collate "C" := '';
   v_gates fencepost.gate[];
   v_next fencepost.ready[];
   v_freed text[];
@@ -38,7 +39,7 @@ begin
     from (
       select c.key from unnest(v_calls) as c
       union all
-      select n.key from (select n.key from fencepost.nudge n limit case when v_round = 1 then p_more else 0 end) n
+      (select distinct n.key from fencepost.nudge n limit case when v_round = 1 then p_more else 0 end)
     ) k;
     exit when v_keys is null;
     v_got := array(
@@ -48,7 +49,7 @@ begin
       for update
       skip locked); -- guard: admit.skip_locked
 
-    if p_make and v_round = 1 and cardinality(v_got) < cardinality(v_keys) then
+    if p_make and cardinality(v_got) < cardinality(v_keys) then
       with said as (
         select distinct on (s.key) s.*
         from (
@@ -56,18 +57,18 @@ begin
           union all
           select n.* from fencepost.nudge n where n.key = any (v_keys)
         ) s
-        where s.declared_seq is not null
-        order by s.key, s.declared_seq desc
+        order by s.key, s.declared_seq desc nulls last -- also one of which nothing is said: its nudge would stay for ever
       ), made as (
         insert into fencepost.gate (key, declared_limit, local_limit, declared_seq, declared_by)
         select s.key, s.declared_limit, s.local_limit, s.declared_seq, s.declared_by
         from said s
-        where not exists (select 1 from fencepost.gate g where g.key = s.key)
+        where s.key > v_made -- guard: admit.make_order
+          and not exists (select 1 from fencepost.gate g where g.key = s.key)
         order by s.key
         on conflict do nothing
         returning key
       )
-      select v_got || coalesce(array_agg(m.key), '{}') into v_got from made m;
+      select v_got || coalesce(array_agg(m.key), '{}'), coalesce(max(m.key), v_made) into v_got, v_made from made m;
     end if;
 
     -- A new statement after the locks: what was committed before them is seen.
@@ -173,7 +174,8 @@ begin
             and q.fresh and q.on_full <> 'wait' -- guard: admit.fresh
             and (q.on_full = 'discard'
               or q.seq < (select max(n.seq) from fencepost.waiting n
-                          where n.gate = q.gate and n.fresh and n.on_full <> 'wait')) -- guard: admit.replace
+                          where n.gate = q.gate and n.fresh and n.on_full <> 'wait'
+                            and n.on_full = 'replace')) -- guard: admit.replace
           order by q.seq
           for update skip locked))
         returning w.*
@@ -190,17 +192,20 @@ begin
     end if;
 
     -- Room is left, and somebody waits: whoever has locked that row may not take it away. Look again.
-    insert into fencepost.nudge (key, freed)
-    select g.key, 0 from unnest(v_gates) as g
-    where g.held_before > 0
-      and exists (select 1 from fencepost.waiting w where w.gate = g.key); -- guard: admit.locked_waiter
-    v_left := v_left or found;
+    v_calls := array(
+      select row(g.key, 0, null, null, null, null)::fencepost.nudge from unnest(v_gates) as g
+      where g.held_before > 0
+        -- Not `exists`: that is planned as a join, which reads all that wait.
+        and (select true from fencepost.waiting w where w.gate = g.key limit 1)); -- guard: admit.locked_waiter
+    if v_calls <> '{}' then
+      v_left := true;
+      perform fencepost.leave_nudges(v_calls);
+    end if;
 
     delete from fencepost.gate g
     using unnest(v_gates) as i
     where g.key = i.key and i.held = 0 and i.set_limit is null and i.paused_at is null
-      and not exists (select 1 from fencepost.waiting w where w.gate = i.key)
-      and not exists (select 1 from fencepost.nudge n where n.key = i.key); -- guard: admit.idle
+      and (select true from fencepost.waiting w where w.gate = i.key limit 1) is null; -- guard: admit.idle
 
     v_calls := null;
     if v_next is not null then

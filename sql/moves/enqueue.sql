@@ -115,10 +115,18 @@ begin
     array[(extract(epoch from lease) * 1000)::integer], array[fencepost.gate_list(gates)]);
 end $$;
 
--- gate_list(gates) → the same in the order of their keys, with what is left out: for those who write gates by hand
+-- gate_list(gates) → the same in the order of their keys, with what is left out: for those who write gates by hand. Each
+-- key once: a job that needs two slots of one gate would wait for itself. A strict gate is nothing but strict.
 create or replace function fencepost.gate_list(p_gates jsonb) returns jsonb
 language sql immutable
 as $$
-  select jsonb_agg('{"limit": 1, "onFull": "wait"}'::jsonb || g order by g ->> 'key' collate "C")
-  from jsonb_array_elements(p_gates) as g
+  select jsonb_agg(case when u.g ->> 'key' like 'fifo:%'
+                        then u.g - 'overrunMs' || '{"limit": 1, "onFull": "wait"}'
+                        else '{"limit": 1, "onFull": "wait"}'::jsonb || u.g end
+                   order by u.g ->> 'key' collate "C")
+  from (
+    select distinct on (g ->> 'key') g
+    from jsonb_array_elements(p_gates) with ordinality as a(g, n)
+    order by g ->> 'key', n
+  ) u
 $$;

@@ -22,6 +22,14 @@ as $$
   select case when p_gates[1] like 'fifo:%' then least(p_held, 1) else least(p_held, 0) end::smallint
 $$;
 
+-- may_step_aside(gates, held) → whether a job of a paused queue or task waits at the gate of the pause: not while it has
+-- its place in a strict order to keep, nor while it holds a gate that it would have to give back
+create or replace function fencepost.may_step_aside(p_gates text[], p_held smallint) returns boolean
+language sql immutable
+as $$
+  select p_held = case when p_gates[1] like 'fifo:%' then 1 else 0 end
+$$;
+
 -- given_back(gates, held, kept, overrun) → the gates that a job which held `held` and keeps `kept` gives back; those that
 -- it held for too long it has given back before
 create or replace function fencepost.given_back(p_gates text[], p_held smallint, p_kept smallint, p_overrun text[])

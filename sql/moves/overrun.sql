@@ -17,7 +17,8 @@ declare
 begin
   perform fencepost.durable();
   with late as (
-    select l.lease_id
+    -- What is locked is told, not what the snapshot shows: another may have marked this lease a moment ago.
+    select l.lease_id, l.job_id, l.claimed_at, l.overrun
     from fencepost.leased l
     where l.overrun_at <= v_now
     order by l.overrun_at
@@ -30,8 +31,7 @@ begin
            (select min(l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms')
             from jsonb_array_elements(j.gates) as g
             where l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms' > v_now) as next_at
-    from late
-    join fencepost.leased l on l.lease_id = late.lease_id
+    from late l -- guard: overrun.locked_row
     join fencepost.job j on j.id = l.job_id
   ), marked as (
     update fencepost.leased l

@@ -3,7 +3,8 @@
 -- `queue:<name>`, `task:<name>`, or the key of a gate: nothing is claimed of a paused queue or task, nobody is admitted
 -- through a paused gate. What runs goes on. Gated jobs of a paused queue or task give their slots back and wait, with
 -- their seq, at a gate of the pause's own, so that they do not hold a key that others share (see yield_paused).
--- Locks: the gate, which is waited for: nothing else is held here, and whoever holds a gate waits for nothing.
+-- Locks: the gate, which is waited for: nothing else is held here, and whoever holds a gate waits for nothing. A
+--   transaction of the caller's has to begin with it, and to end soon: whoever makes the same gate waits for its end.
 create or replace function fencepost.pause(p_key text) returns boolean
 language plpgsql
 as $$

@@ -43,7 +43,7 @@ begin
       left join lateral (
         select p.key from fencepost.gate p
         where p.paused_at is not null and p.key in ('pause:queue:' || j.queue, 'pause:task:' || j.task)
-          and j.held = fencepost.fifo_held(j.gates, j.held)
+          and fencepost.may_step_aside(j.gates, j.held) -- guard: place.aside
         order by p.key
         limit 1
       ) pause on true

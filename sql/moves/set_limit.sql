@@ -2,7 +2,8 @@
 --
 -- A person's word on a gate: it wins over what the tasks declare, until it is taken back with null. Raised, waiters are
 -- admitted with the next turn of any worker; lowered, nobody is killed, and nobody is admitted until it is below.
--- Locks: the gate, which is waited for: nothing else is held here, and whoever holds a gate waits for nothing.
+-- Locks: the gate, which is waited for: nothing else is held here, and whoever holds a gate waits for nothing. A
+--   transaction of the caller's has to begin with it, and to end soon: whoever makes the same gate waits for its end.
 create or replace function fencepost.set_limit(p_key text, p_limit integer) returns integer
 language plpgsql
 as $$

@@ -9,10 +9,13 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_paused text[];
+  v_found record;
   v_row fencepost.waiting;
   v_pause text;
   v_left integer;
   v_aside integer := 0;
+  v_pauses text[] := '{}';
+  v_calls fencepost.nudge[] := '{}';
 begin
   v_paused := array(
     select p.key from fencepost.gate p where p.paused_at is not null and p.key >= 'pause:' and p.key < 'pause;');
@@ -26,6 +29,9 @@ begin
           cross join lateral (
             select q.ctid from fencepost.waiting q
             where q.gate = k.key
+              and (k.key not like 'fifo:%' -- nobody passes a head that a cancel has locked, and may leave
+                or q.seq = (select min(h.seq) from fencepost.waiting h
+                            where h.gate = k.key and h.rank = 0)) -- guard: take_waiters.head
             order by q.rank, q.seq -- guard: take_waiters.order
             limit k.n
             for update skip locked -- guard: take_waiters.skip_locked
@@ -38,21 +44,23 @@ begin
 
   for i in 1 .. coalesce(cardinality(p_keys), 0) loop
     v_left := p_counts[i];
-    while v_left > 0 and v_aside < 1000 loop
-      delete from fencepost.waiting w
-      where w.ctid = any (array(
-        select q.ctid from fencepost.waiting q
-        where q.gate = p_keys[i]
-        order by q.rank, q.seq
-        limit 1
-        for update skip locked))
-      returning w.* into v_row;
-      exit when not found;
+    -- One pass: to look for the first again after each would read those that have gone again and again.
+    for v_found in
+      select q.ctid as at, q as waiter from fencepost.waiting q
+      where q.gate = p_keys[i]
+        and (p_keys[i] not like 'fifo:%'
+          or q.seq = (select min(h.seq) from fencepost.waiting h where h.gate = p_keys[i] and h.rank = 0))
+      order by q.rank, q.seq
+      for update skip locked
+    loop
+      exit when v_left <= 0 or v_aside >= 1000;
+      delete from fencepost.waiting w where w.ctid = v_found.at;
+      v_row := v_found.waiter;
       select p into v_pause
       from unnest(v_paused) as p
       where p in ('pause:queue:' || v_row.queue, 'pause:task:' || v_row.task)
         and p <> v_row.gate
-        and v_row.held = fencepost.fifo_held(v_row.gates, v_row.held)
+        and fencepost.may_step_aside(v_row.gates, v_row.held)
       order by p
       limit 1;
       if v_pause is null then
@@ -62,10 +70,14 @@ begin
         v_aside := v_aside + 1;
         v_row.gate := v_pause;
         insert into fencepost.waiting select (v_row).*;
-        -- Whoever ends the pause may have looked before this commits.
-        insert into fencepost.nudge (key, freed, declared_seq, declared_by)
-        values (v_pause, 0, v_row.seq, v_row.task);
+        if v_pause <> all (v_pauses) then
+          v_pauses := v_pauses || v_pause;
+          v_calls := v_calls || row(v_pause, 0, null, null, v_row.seq, v_row.task)::fencepost.nudge;
+        end if;
       end if;
     end loop;
   end loop;
+  if v_aside > 0 then
+    perform fencepost.leave_nudges(v_calls); -- whoever ends the pause may have looked before this commits
+  end if;
 end $$;

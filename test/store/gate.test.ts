@@ -146,6 +146,43 @@ describe('several gates', () => {
   })
 })
 
+it('goes through all its gates at once if there is room, also through those that nobody uses', async () => {
+  const { add, places, nudges, sound } = await setupGates()
+  const id = await add({ gatesText: gates({ key: 'fifo:a' }, { key: 'gate:b' }, { key: 'group:c' }) })
+  expect(await places(id)).toEqual(['ready'])
+  expect(await nudges()).toEqual([])
+  await sound()
+})
+
+it('leaves a gate that comes before one it has made to the next turn: two could wait for one another', async () => {
+  const { db, places, nudges, turn, sound } = await setupGates()
+  const last = aJob({ gatesText: gates({ key: 'gate:z' }) })
+  const both = aJob({ gatesText: gates({ key: 'gate:a' }, { key: 'gate:b' }) })
+  await enqueue(db, [last, both])
+  expect(await places(last.id, both.id)).toEqual(['ready', 'waiting'])
+  expect(await nudges()).toEqual(['gate:b'])
+  await turn()
+  expect(await places(both.id)).toEqual(['ready'])
+  await sound()
+})
+
+it('makes gates that are written by hand whole', async () => {
+  const { sql, turn, takeAll, sound } = await setupGates()
+  const written = [{ key: 'gate:k' }, { key: 'fifo:k', limit: 9, overrunMs: 1 }, { key: 'gate:k', limit: 3 }]
+  await sql(`select fencepost.enqueue('test', gates => $1)`, [JSON.stringify(written)])
+  await turn()
+  expect(await sql('select gates from fencepost.job')).toEqual([
+    {
+      gates: [
+        { key: 'fifo:k', limit: 1, onFull: 'wait' },
+        { key: 'gate:k', limit: 1, onFull: 'wait' },
+      ],
+    },
+  ])
+  expect(await takeAll()).toHaveLength(1)
+  await sound()
+})
+
 describe('a full gate', () => {
   it('discards a job that does not want to wait', async () => {
     const { db, gated, places, sound } = await setupGates()
@@ -157,7 +194,8 @@ describe('a full gate', () => {
     await retryEnded(db, [second.id])
     expect(await places(second.id)).toEqual(['waiting']) // a person wants it to run
     await sound()
-    await gated()
+    const third = await gated({ onFull: 'discard' })
+    expect(await places(second.id, third)).toEqual(['waiting', 'discarded'])
     await sound()
   })
 
@@ -166,6 +204,42 @@ describe('a full gate', () => {
     const ids = []
     for (let i = 0; i < 4; i++) ids.push(await gated({ onFull: 'replace' }))
     expect(await places(...ids)).toEqual(['ready', 'discarded', 'discarded', 'waiting'])
+    await sound()
+  })
+
+  it('does not let one that is discarded replace another', async () => {
+    const { gated, places, sound } = await setupGates()
+    await gated()
+    const replaces = await gated({ onFull: 'replace' })
+    const discarded = await gated({ onFull: 'discard' })
+    expect(await places(replaces, discarded)).toEqual(['waiting', 'discarded'])
+    await sound()
+  })
+
+  it('discards a job that was delayed before it came', async () => {
+    const { db, gated, places, advance, sound } = await setupGates()
+    const delayed = await gated({ onFull: 'discard' }, { delayMs: 1_000 })
+    await gated()
+    await advance(2_000)
+    await promoteDue(db)
+    expect(await places(delayed)).toEqual(['discarded'])
+    await sound()
+  })
+
+  it('never discards a job that has been through it before', async () => {
+    const { db, gated, takeAll, places, advance, sound } = await setupGates()
+    const job = await gated({ onFull: 'discard' })
+    await fail(
+      db,
+      (await takeAll()).map((lease) => ({ ...lease, ...failed })),
+    )
+    await gated()
+    const other = await gated({ onFull: 'discard' })
+    await advance(6_000)
+    await promoteDue(db)
+    expect(await places(job, other)).toEqual(['waiting', 'discarded'])
+    const another = await gated({ onFull: 'discard' })
+    expect(await places(job, another)).toEqual(['waiting', 'discarded'])
     await sound()
   })
 

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest'
+import { cancel, yieldPaused } from '../../src/store/control.js'
+import { claim } from '../../src/store/lease.js'
+import { finish } from '../../src/store/settle.js'
+import { gates, setupGates } from '../harness/gates.js'
+import { Session } from '../harness/session.js'
+
+async function setupPause() {
+  const bundle = await setupGates()
+  const { db, sql, takeAll } = bundle
+  return {
+    ...bundle,
+    pause: (key: string) => sql('select fencepost.pause($1)', [key]),
+    resume: (key: string) => sql('select fencepost.resume($1)', [key]),
+    setLimit: (limit: number | null) => sql(`select fencepost.set_limit('gate:k', $1)`, [limit]),
+    /** Ends so many of the jobs that are ready or run. */
+    finishSome: async (leases: Awaited<ReturnType<typeof takeAll>>) =>
+      finish(
+        db,
+        leases.map((lease) => ({ ...lease, resultText: '1' })),
+      ),
+  }
+}
+
+describe('a paused queue', () => {
+  it('is not claimed from until it is resumed', async () => {
+    const { add, takeAll, pause, resume } = await setupPause()
+    const [paused, other] = [await add(), await add({ queue: 'other' })]
+    await pause('queue:default')
+    expect(await takeAll()).toEqual([])
+    expect(await takeAll('other')).toMatchObject([{ jobId: other }])
+    await resume('queue:default')
+    expect(await takeAll()).toMatchObject([{ jobId: paused }])
+  })
+
+  it('does not hold a key that others share, and goes on in order when it is resumed', async () => {
+    const { db, gated, places, pause, resume, turn, nudges, sound } = await setupPause()
+    const [a, b] = [await gated(), await gated()]
+    const other = await gated({}, { queue: 'other' })
+    await pause('queue:default')
+    expect(await yieldPaused(db)).toEqual([a])
+    expect(await places(a, b, other)).toEqual(['waiting', 'waiting', 'ready'])
+    await sound()
+    await cancel(db, [other], null)
+    await resume('queue:default')
+    await turn()
+    await turn()
+    expect(await places(a, b)).toEqual(['ready', 'waiting'])
+    expect(await nudges()).toEqual([])
+    await sound()
+  })
+
+  it('takes a job of its own aside that comes while it is paused, and can cancel it there', async () => {
+    const { db, gated, places, pause, resume, turn, sound } = await setupPause()
+    await pause('queue:default')
+    const [a, b] = [await gated(), await gated()]
+    const other = await gated({}, { queue: 'other' })
+    expect(await places(a, b, other)).toEqual(['waiting', 'waiting', 'ready'])
+    expect(await cancel(db, [a], null)).toMatchObject([{ answer: 'cancelled' }])
+    await cancel(db, [other], null)
+    await resume('queue:default')
+    await turn()
+    await turn()
+    expect(await places(b)).toEqual(['ready'])
+    await sound()
+  })
+
+  it('does not strand a job that a transaction older than the resume has taken aside', async () => {
+    const bundle = await setupPause()
+    const { gated, places, pause, resume, turn, nudges, sound } = bundle
+    await pause('queue:default')
+    const caller = await Session.open(bundle)
+    await caller.begin()
+    await caller.query(`select fencepost.enqueue('test', gates => '[{"key": "gate:k"}]')`)
+    await resume('queue:default')
+    await turn()
+    await caller.commit()
+    await turn()
+    await turn()
+    expect(await nudges()).toEqual([])
+    expect(await places(await gated())).toEqual(['waiting'])
+    expect(await bundle.takeAll()).toHaveLength(1)
+    await sound()
+  })
+})
+
+describe('a paused task', () => {
+  it('is not claimed, and the other tasks of the queue are', async () => {
+    const { db, add, takeAll, pause, resume } = await setupPause()
+    const [paused, other] = [await add({ task: 'mail' }), await add()]
+    await pause('task:mail')
+    expect(await takeAll()).toMatchObject([{ jobId: other }])
+    expect(await claim(db, { queue: 'default', limit: 9, worker: 'w1', tasks: ['mail'] })).toEqual([])
+    await resume('task:mail')
+    expect(await takeAll()).toMatchObject([{ jobId: paused }])
+  })
+
+  it('moves from one pause to the other if its queue is resumed first', async () => {
+    const { gated, places, pause, resume, turn, sql, sound } = await setupPause()
+    await pause('queue:default')
+    await pause('task:mail')
+    const job = await gated({}, { task: 'mail' })
+    await resume('queue:default')
+    await turn()
+    expect(await sql('select gate from fencepost.waiting')).toEqual([{ gate: 'pause:task:mail' }])
+    await resume('task:mail')
+    await turn()
+    await turn()
+    expect(await places(job)).toEqual(['ready'])
+    await sound()
+  })
+})
+
+describe('a paused gate', () => {
+  it('admits nobody, neither from an ending nor from an enqueue, until it is resumed', async () => {
+    const { gated, takeAll, finishSome, places, pause, resume, turn, gate, sound } = await setupPause()
+    const [, b] = [await gated(), await gated()]
+    const leases = await takeAll()
+    await pause('gate:k')
+    await finishSome(leases)
+    const c = await gated()
+    await turn()
+    expect(await places(b, c)).toEqual(['waiting', 'waiting'])
+    expect(await gate()).toMatchObject({ held: 0 })
+    await sound()
+    await resume('gate:k')
+    await turn()
+    expect(await places(b, c)).toEqual(['ready', 'waiting'])
+    await sound()
+  })
+})
+
+describe('a limit that a person sets', () => {
+  it('admits more with the next turn when it is raised', async () => {
+    const { gated, places, setLimit, turn, sound } = await setupPause()
+    const ids = [await gated(), await gated(), await gated()]
+    await setLimit(2)
+    await turn()
+    expect(await places(...ids)).toEqual(['ready', 'ready', 'waiting'])
+    await setLimit(null)
+    await sound()
+  })
+
+  it('admits nobody above it when it is lowered, and kills nobody', async () => {
+    const { gated, takeAll, finishSome, places, setLimit, gate, sound } = await setupPause()
+    const ids = []
+    for (let i = 0; i < 4; i++) ids.push(await gated({ limit: 3 }))
+    const leases = await takeAll()
+    await setLimit(1)
+    await finishSome(leases.slice(0, 1))
+    expect(await places(...ids)).toEqual(['succeeded', 'leased', 'leased', 'waiting'])
+    expect(await gate()).toMatchObject({ held: 2 })
+    await sound()
+    await finishSome(leases.slice(1, 2))
+    expect(await places(...ids)).toEqual(['succeeded', 'succeeded', 'leased', 'waiting'])
+    await sound()
+    await finishSome(leases.slice(2))
+    expect(await places(...ids)).toEqual(['succeeded', 'succeeded', 'succeeded', 'ready'])
+    await sound()
+  })
+
+  it('stands before the first job comes, and stays when the last has gone', async () => {
+    const { gated, takeAll, finishSome, places, setLimit, gate, sound } = await setupPause()
+    await setLimit(2)
+    const ids = [await gated(), await gated(), await gated()]
+    expect(await places(...ids)).toEqual(['ready', 'ready', 'waiting'])
+    await finishSome(await takeAll())
+    await finishSome(await takeAll())
+    expect(await gate()).toMatchObject({ held: 0, set_limit: 2 })
+    await sound()
+  })
+})
+
+it('is passed in order of priority, then of age', async () => {
+  const { add, takeAll, finishSome } = await setupPause()
+  const gatesText = gates({ key: 'gate:k' })
+  const ids = []
+  for (const priority of [5, 5, 1, 3]) ids.push(await add({ priority, gatesText }))
+  const order = []
+  for (let i = 0; i < 4; i++) {
+    const leases = await takeAll()
+    order.push(...leases.map(({ jobId }) => ids.indexOf(jobId)))
+    await finishSome(leases)
+  }
+  expect(order).toEqual([0, 2, 3, 1])
+})
