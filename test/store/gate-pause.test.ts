@@ -143,7 +143,7 @@ describe('a limit that a person sets', () => {
 
   it('admits nobody above it when it is lowered, and kills nobody', async () => {
     const { gated, takeAll, finishSome, places, setLimit, gate, sound } = await setupPause()
-    const ids = []
+    const ids: string[] = []
     for (let i = 0; i < 4; i++) ids.push(await gated({ limit: 3 }))
     const leases = await takeAll()
     await setLimit(1)
@@ -174,7 +174,7 @@ describe('a limit that a person sets', () => {
 it('is passed in order of priority, then of age', async () => {
   const { add, takeAll, finishSome } = await setupPause()
   const gatesText = gates({ key: 'gate:k' })
-  const ids = []
+  const ids: string[] = []
   for (const priority of [5, 5, 1, 3]) ids.push(await add({ priority, gatesText }))
   const order = []
   for (let i = 0; i < 4; i++) {
