@@ -254,29 +254,27 @@ it('passes the slot on when a handler commits in a transaction of its own', asyn
 })
 
 it('no longer counts a holder that overruns, and its end frees nothing twice', async () => {
-  const { db, fp, sql } = await setupWorker()
+  const { db, fp, advance } = await setupWorker()
   const crowd = new Crowd()
   const [late, held] = [door(), door()]
   const slow = task('slow', {
     input: anything,
-    gate: { key: 'k', limit: 1, overrun: { after: '50ms', then: 'admit' } },
-    run: (input) =>
-      crowd.pass({ key: 'k', n: input as number }, () =>
-        input === 0 ? late.pass() : input === 1 ? held.pass() : pause(0),
-      ),
+    lease: '1h',
+    gate: { key: 'k', overrun: { after: '5m', then: 'admit' } },
+    run: (n) =>
+      crowd.pass({ key: 'k', n: n as number }, async () => (n === 0 ? late : n === 1 ? held : undefined)?.pass()),
   })
   await fp.work([slow], { ...soon, concurrency: 5 })
-  const overrun = next(fp, 'overrun')
+  const [lateIsIn, heldIsIn, overrun] = [late.reached(), held.reached(), next(fp, 'overrun')]
   const first = await fp.enqueue(slow, 0)
-  await late.reached()
-  const reached = held.reached()
+  await lateIsIn
   const rest = await fp.enqueueMany(slow, [{ input: 1 }, { input: 2 }])
+  await advance(6 * 60_000)
   expect(await overrun).toMatchObject({ jobId: first.id, key: 'gate:k' })
-  await reached // beside the late one
+  await heldIsIn // beside the late one
 
-  await sql(`update fencepost.leased set overrun_at = null where job_id = $1`, [rest[0]?.id]) // this one may take its time
   late.open()
-  await first.result({ timeout: '10s' })
+  await first.result({ timeout: '20s' })
   expect(await fp.job(rest[1]?.id as string)).toMatchObject({ place: 'waiting' }) // its end admitted nobody
   held.open()
   await results(rest)
