@@ -6,6 +6,6 @@ it('FM_014: SIGKILL at every fault point: both are done, and never two at a time
 
   const { points, broken } = await recover()
 
-  expect(points).toBe(0)
+  expect(points).toBe(14)
   expect(broken).toEqual([])
 }, 180_000)

@@ -22,7 +22,7 @@ export default scenario({
   handle: (worker) => worker.applyAndFinish(),
   check: async (found) => {
     // An overrun holder beside the next is what was asked for. Here A has ended.
-    const leased = (step: string) => found.notes.get(step)?.startsWith('lease') ?? false
+    const leased = (note: string) => found.notes.get(note)?.startsWith('lease') ?? false
     return [
       ...(leased('B: leases the second') && leased('C: looks for work')
         ? ['INV_007: a job that was given back runs beside the one that has its slot']

@@ -6,6 +6,6 @@ it('FM_017: SIGKILL at every fault point ends with as many slots as were held, a
 
   const { points, broken } = await recover()
 
-  expect(points).toBe(0)
+  expect(points).toBe(18)
   expect(broken).toEqual([])
 }, 180_000)

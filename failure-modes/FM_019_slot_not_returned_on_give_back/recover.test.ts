@@ -6,6 +6,6 @@ it('FM_019: SIGKILL at every fault point: both are done, and none waits for itse
 
   const { points, broken } = await recover()
 
-  expect(points).toBe(0)
+  expect(points).toBe(16)
   expect(broken).toEqual([])
 }, 180_000)

@@ -6,7 +6,7 @@ import { Database, type Queryable } from '../store/database.js'
 import { enqueue, type NewJob } from '../store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../store/lease.js'
 import { inSchema } from '../store/schema-name.js'
-import { fail, finish, release } from '../store/settle.js'
+import { fail, finish, finishLast, release } from '../store/settle.js'
 import { beginStep, endStep } from '../store/step.js'
 import type { StoredGate } from '../task/gate.js'
 import { Turns } from '../worker/turns.js'
@@ -141,10 +141,7 @@ export class Actor {
     const stale = Symbol('stale')
     try {
       return await this.db.transaction(async (tx) => {
-        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
-          finishing.jobId,
-          this.name,
-        ])
+        await this.#apply(tx, finishing)
         const [answer] = await finish(this.db, [finishing], tx)
         if (answer?.answer !== 'finished') throw stale
         return answer.answer
@@ -160,13 +157,21 @@ export class Actor {
   async openCommit(): Promise<string> {
     const finishing = { ...this.#ending(), resultText: JSON.stringify(this.name) }
     return this.open(async (tx) => {
-      await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
-        finishing.jobId,
-        this.name,
-      ])
+      await this.#apply(tx, finishing)
       const [answer] = await finish(this.db, [finishing], tx)
       return answer?.answer ?? 'no answer'
     })
+  }
+
+  /** The effect, and the outcome in one message with the COMMIT, as `job.commit` does it. */
+  async commitLast(): Promise<string> {
+    const finishing = { ...this.#ending(), resultText: JSON.stringify(this.name) }
+    await this.db.transactionEndingWith(
+      'read committed',
+      (tx) => this.#apply(tx, finishing),
+      (mark) => finishLast(finishing, mark),
+    )
+    return 'finished'
   }
 
   /** A transaction that does not end: its locks are held until closeCommit. */
@@ -250,6 +255,13 @@ export class Actor {
   #held(): Fence {
     if (!this.lease) throw new Error(`${this.name} has never had a lease`)
     return this.lease
+  }
+
+  async #apply(tx: Queryable, { jobId }: Fence): Promise<void> {
+    await tx.query(inSchema('insert into fencepost.lab_effect (job_id, by) values ($1, $2)', this.db.schema), [
+      jobId,
+      this.name,
+    ])
   }
 
   /** The same, as what has ended here, whatever is answered. */
