@@ -6,6 +6,6 @@ it('FM_040: SIGKILL at every fault point ends with both jobs ended, and no deadl
 
   const { points, broken } = await recover()
 
-  expect(points).toBe(0)
+  expect(points).toBe(11)
   expect(broken).toEqual([])
 }, 180_000)

@@ -6,6 +6,6 @@ it('FM_048: SIGKILL at every fault point: all three are done, once each', async 
 
   const { points, broken } = await recover()
 
-  expect(points).toBe(0)
+  expect(points).toBe(12)
   expect(broken).toEqual([])
 }, 180_000)

@@ -5,7 +5,8 @@ import { extend, start } from '../../src/store/lease.js'
 async function leaseThree(worker: Actor): Promise<string> {
   const leases = await worker.claimMany(3)
   await start(worker.db, leases)
-  worker.lease = leases[0]
+  // The one that a heartbeat, which locks by job, comes to first.
+  worker.lease = leases.reduce((first, lease) => (lease.jobId < first.jobId ? lease : first))
   return `${leases.length} leases`
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { claim } from '../../src/store/lease.js'
+import { inSchema } from '../../src/store/schema-name.js'
 import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
 import { untilBlocked } from '../../test/harness/blocked.js'
 import { setupGates } from '../../test/harness/gates.js'
@@ -22,7 +23,8 @@ it('FM_050: so is the time in which a job behind a gate may hold its slot', asyn
   await gated({ overrunMs: 10_000 })
   const [holder, claimer] = [await Session.open({ url, connect }), await Session.open({ url, connect })]
   await holder.begin()
-  await holder.query(`select pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext('w1/7'))`)
+  const turn = `select pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext('w1/7'))`
+  await holder.query(inSchema(turn, 'fencepost')) // as the moves are stored
   const claimed = claim(claimer, { queue: 'default', limit: 1, worker: 'w1', turn: 7 })
   await untilBlocked(sql, claimer.pid, claimed)
   await advance(31_000)
