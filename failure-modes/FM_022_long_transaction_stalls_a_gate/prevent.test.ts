@@ -26,8 +26,6 @@ const dawdlers: Record<string, (tx: Session, lease: Lease, world: World) => Prom
   'has finished a job of it': (tx, lease) => finish(tx, [{ ...lease, resultText: '{}' }], tx.client),
   'has failed a job of it': (tx, lease) =>
     fail(tx, [{ ...lease, errorText: '{}', delayMs: 0, final: true }], tx.client),
-  'has cancelled one that waits': async (tx, _lease, world) =>
-    cancel(tx, [await world.gated({ limit: 2 })], null, tx.client),
   'has retried one that had ended': async (tx, _lease, world) => {
     const id = await world.gated({ limit: 2 })
     await cancel(world.db, [id], null)
