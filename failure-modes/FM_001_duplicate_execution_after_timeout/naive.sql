@@ -1,7 +1,8 @@
 -- What most queues do: settle by the job's id. The fence is gone, and with it the primary key as the last line of
 -- defence: a second success overwrites the first.
 create or replace function fencepost.finish(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[]
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
+  p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 as $$

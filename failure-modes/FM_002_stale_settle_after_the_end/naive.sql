@@ -1,7 +1,7 @@
 -- Settle by the job's id: wherever the job is, it goes back to be tried again, and is charged a failure.
 create or replace function fencepost.fail(
   p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_errors jsonb[], p_delays_ms bigint[],
-  p_finals boolean[]
+  p_finals boolean[], p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

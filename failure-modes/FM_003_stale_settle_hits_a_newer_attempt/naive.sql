@@ -1,7 +1,8 @@
 -- The state is checked, the owner is not: some lease of the job must exist, and it may be anybody's. And where there is
 -- none, no row is updated, which is no error.
 create or replace function fencepost.finish(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[]
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
+  p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 as $$

@@ -1,6 +1,6 @@
 -- One counter for whatever ends a lease without success: a job that is given back is charged as one that has failed.
 create or replace function fencepost.release(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_reason text
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_reason text, p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

@@ -1,7 +1,8 @@
 -- The database makes the ids, so it cannot know a repetition when it sees one.
 create or replace function fencepost.enqueue_many(
   p_ids uuid[], p_tasks text[], p_payloads jsonb[], p_queues text[], p_priorities smallint[], p_delays_ms bigint[],
-  p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[]
+  p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[], p_gates jsonb[] default null,
+  p_own boolean default false
 ) returns table (job_id uuid, answer text)
 language plpgsql
 as $$

@@ -1,6 +1,6 @@
 -- Cancel as it is often written. A job that runs is told to its worker by a notification, which nobody keeps; any other
 -- is marked as cancelled by its id, whatever has become of it.
-create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null)
+create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null, p_own boolean default false)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$
@@ -34,7 +34,8 @@ end $$;
 
 -- And a completion that does not look, either.
 create or replace function fencepost.finish(
-  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[]
+  p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
+  p_own boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 as $$

@@ -26,6 +26,9 @@ declare
   v_freed text[];
   v_left boolean := false;
 begin
+  if p_calls is null and p_more = 0 then
+    return false;
+  end if;
   if not p_own or current_setting('transaction_isolation') <> 'read committed' then -- guard: admit.own
     perform fencepost.leave_nudges(v_calls);
     return true;
@@ -124,7 +127,7 @@ begin
     with room as materialized (
       select g.*, case when g.paused_at is not null then 0
                        when g.key like 'pause:%' then c_at_once + 1
-                       else fencepost.limit_in_force(g) - g.held end as room -- guard: admit.limit
+                       else coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)) - g.held end as room -- guard: admit.limit
       from unnest(v_gates) as g
     ), taken as materialized (
       select t.*
@@ -137,16 +140,6 @@ begin
              r.held + case when r.key like 'pause:%' then 0 else coalesce(t.n, 0) end as held_now
       from room r
       left join (select t.gate, count(*)::integer as n from taken t group by t.gate) t on t.gate = r.key
-    ), kept as (
-      update fencepost.gate g
-      set held = c.held_now, -- guard: admit.count
-          declared_limit = c.declared_limit, local_limit = c.local_limit, declared_seq = c.declared_seq,
-          declared_by = c.declared_by, disputed_by = c.disputed_by,
-          held_before = case when c.room < 0 then greatest(c.held_now, 0) end
-      from counted c
-      where g.key = c.key
-        and (g.held, g.declared_limit, g.local_limit, g.declared_by, g.disputed_by)
-          is distinct from (c.held_now, c.declared_limit, c.local_limit, c.declared_by, c.disputed_by)
     )
     select (select array_agg(row(t.job_id, t.seq, t.tries, t.releases, t.priority, t.failures, t.losses, t.failures_max,
                                  t.losses_max, t.queue, t.task, t.gates,
@@ -203,6 +196,15 @@ begin
     using unnest(v_gates) as i
     where g.key = i.key and i.held = 0 and i.set_limit is null and i.paused_at is null
       and (select true from fencepost.waiting w where w.gate = i.key limit 1) is null; -- guard: admit.idle
+    update fencepost.gate g
+    set held = c.held, -- guard: admit.count
+        declared_limit = c.declared_limit, local_limit = c.local_limit, declared_seq = c.declared_seq,
+        declared_by = c.declared_by, disputed_by = c.disputed_by,
+        held_before = case when c.held_before < 0 then c.held end
+    from unnest(v_gates) as c
+    where g.key = c.key
+      and (g.held, g.declared_limit, g.local_limit, g.declared_by, g.disputed_by)
+        is distinct from (c.held, c.declared_limit, c.local_limit, c.declared_by, c.disputed_by);
 
     v_calls := null;
     if v_next is not null then

@@ -37,6 +37,8 @@ declare
   v_rows tid[] := '{}';
   v_more tid[];
   v_grouped boolean;
+  v_gated boolean;
+  v_until fencepost.ready;
   v_local boolean := true;
   v_full text[] := '{}';
   v_over text[];
@@ -80,7 +82,7 @@ begin
   -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
   loop
     with picked as materialized (
-      select q.ctid, q.local_limit
+      select q.ctid, q.local_limit, q.gates
       from fencepost.ready q
       where q.queue = p_queue
         and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
@@ -91,7 +93,7 @@ begin
       limit v_free - cardinality(v_rows)
       for update skip locked -- guard: claim.skip_locked
     ), suspects as materialized (
-      select q.ctid, q.local_limit
+      select q.ctid, q.local_limit, q.gates
       from fencepost.ready q
       where q.queue = p_queue
         and q.losses > 0
@@ -101,8 +103,9 @@ begin
       limit case when v_rows = '{}' then p_suspects else 0 end
       for update skip locked
     )
-    select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null)
-    into v_more, v_grouped
+    select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
+           coalesce(v_gated, false) or bool_or(p.gates is not null)
+    into v_more, v_grouped, v_gated
     from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
 
     if v_grouped then
@@ -138,6 +141,15 @@ begin
     exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
   end loop;
 
+  if v_gated then
+    -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
+    select n.* into v_until
+    from fencepost.ready n
+    where n.queue = p_queue
+    order by n.priority, n.seq
+    offset least(p_limit, 2 * v_free + 50)
+    limit 1;
+  end if;
   return query
     with taken as (
       delete from fencepost.ready r -- guard: claim.move
@@ -149,6 +161,7 @@ begin
           and q.losses = 0
           and q.gates is null -- guard: claim.not_ahead
           and q.ctid <> all (v_rows)
+          and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))
         order by q.priority, q.seq
         limit p_limit - v_free
         for update skip locked))
@@ -173,7 +186,7 @@ begin
       select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
              case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
              l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
-             case when l.gates is not null then l.claimed_at + interval '1 ms' * (
+             case when l.asked_gates @? '$[*].overrunMs' then l.claimed_at + interval '1 ms' * (
                select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end
       from leases l
     )

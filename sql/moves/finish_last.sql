@@ -17,7 +17,8 @@ begin
     raise exception using errcode = 'FP013', message = 'the transaction has been ended inside';
   end if;
   select f.answer into v_answer
-  from fencepost.finish(array[p_job_id], array[p_lease_id], array[p_nonce], array[p_result]) f;
+  from fencepost.finish(array[p_job_id], array[p_lease_id], array[p_nonce], array[p_result],
+                        true) f; -- nothing comes after it: it may hand its slots over
   if v_answer <> 'finished' then -- guard: finish_last.fence
     raise exception using
       errcode = case v_answer when 'already' then 'FP012' else 'FP011' end,

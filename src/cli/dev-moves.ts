@@ -49,6 +49,8 @@ export class MoveRecorder {
       if (outcome) this.#end(jobId, outcome, note, task)
       else this.#move(jobId, 'ready', note, task)
     })
+    fp.on('discarded', ({ jobId, task }) => this.#end(jobId, 'discarded', 'its gate was full', task))
+    fp.on('yielded', ({ jobId }) => this.#move(jobId, 'waiting', 'paused'))
     fp.on('promoted', ({ jobId }) => this.#move(jobId, 'ready', 'due'))
     fp.on('cancel_requested', ({ jobId }) => this.#move(jobId, 'leased', 'cancel requested'))
     fp.on('cancelled', ({ jobId, task }) => this.#end(jobId, 'cancelled', '', task))

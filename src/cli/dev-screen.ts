@@ -64,8 +64,8 @@ export function drawDevScreen(state: DevState, size: ScreenSize, paint: Paint): 
 
 function totals({ queue, tally, trouble }: DevState): Segment[] {
   if (trouble !== undefined) return [[printable(trouble), 'red']]
-  const alive = (['delayed', 'ready', 'leased', 'parked'] as const)
-    .filter((place) => place !== 'parked' || (queue?.parked ?? 0) > 0)
+  const alive = (['delayed', 'waiting', 'ready', 'leased', 'parked'] as const)
+    .filter((place) => (place !== 'parked' && place !== 'waiting') || (queue?.[place] ?? 0) > 0)
     .flatMap((place): Segment[] => [[`${place} `, placeColours[place]], [`${queue?.[place] ?? 0}  `]])
   const ended = (['succeeded', 'failed', 'cancelled'] as const).flatMap((outcome): Segment[] => [
     [`${outcome} `, outcomeColours[outcome]],
@@ -102,6 +102,7 @@ function jobLine(job: JobView, size: ScreenSize): Segment[] {
 function note(job: JobView): string {
   if (job.outcome === 'succeeded') return ''
   if (job.outcome) return job.reason ? `${job.outcome}: ${job.reason}` : job.outcome
+  if (job.place === 'waiting') return `waits at ${job.waitsAt}`
   if (job.place === 'parked') return `parked for ${job.waitName}`
   if (job.cancelRequestedAt) return 'cancel requested'
   return job.failures > 0 ? `failed ${job.failures === 1 ? 'once' : `${job.failures} times`}` : ''

@@ -89,7 +89,7 @@ async function recallEarlierJobs(db: Database, recorder: MoveRecorder): Promise<
 async function summary(db: Database, { tally }: MoveRecorder): Promise<string> {
   const { enqueued, succeeded, failed, cancelled } = tally
   const left = (await listQueues(db)).find(({ queue }) => queue === demoQueue)
-  const alive = left ? left.delayed + left.ready + left.leased + left.parked : 0
+  const alive = left ? left.delayed + left.waiting + left.ready + left.leased + left.parked : 0
   const ended = `${enqueued} enqueued, ${succeeded} succeeded, ${failed} failed, ${cancelled} cancelled`
   return `Stopped: ${ended}. ${alive === 0 ? 'Nothing is left.' : `${alive} wait for the next start.`}`
 }

@@ -28,9 +28,10 @@ export function errorMessage(error: Json): string | undefined {
   return typeof name === 'string' && name !== 'Error' ? `${name}: ${message}` : message
 }
 
-function enqueued({ createdAt, queue, notBefore }: JobDetail): TimelineEntry {
+function enqueued({ createdAt, queue, notBefore, gates }: JobDetail): TimelineEntry {
   const what = `enqueued in ${queue}${notBefore ? `, not before ${preciseMomentText(notBefore)}` : ''}`
-  return { at: createdAt, place: notBefore ? 'delayed' : 'ready', outcome: null, what }
+  // Whether a gate was full then is not kept.
+  return { at: createdAt, place: notBefore ? 'delayed' : gates ? null : 'ready', outcome: null, what }
 }
 
 function attemptEntries(job: JobDetail): TimelineEntry[] {
@@ -103,6 +104,7 @@ function currentEntries(job: JobDetail): TimelineEntry[] {
     entries.push(moved(claimedAt, 'leased', `attempt ${tries} claimed by ${worker}${until}`))
     if (startedAt) entries.push(noted(startedAt, `attempt ${tries} started`))
   }
+  if (job.waitsAt && job.waitsSince) entries.push(moved(job.waitsSince, 'waiting', `waits at ${job.waitsAt}`))
   if (cancelRequestedAt) entries.push(noted(cancelRequestedAt, 'cancel requested'))
   if (finishedAt && outcome && !job.attempts.some((attempt) => endedJob(attempt, job))) {
     const ofLease = worker === null ? '' : `attempt ${tries} `

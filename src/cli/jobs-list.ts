@@ -8,8 +8,8 @@ import { outcomeColours, placeColours } from './colours.js'
 import { counted } from './counted.js'
 import type { GlobalOptions } from './global-options.js'
 import { requireKnownQueue, requireKnownTask } from './known-names.js'
+import { misspeltCommand } from './misspelt-command.js'
 import { momentText } from './moments.js'
-import { nearestName } from '../task/nearest-name.js'
 import { wholeNumber } from './option-values.js'
 import { withDatabase } from './server-session.js'
 import { type Column, printTable } from './table.js'
@@ -26,29 +26,18 @@ interface JobsListOptions extends GlobalOptions {
 }
 
 export function jobsListCommand(): Command {
-  return (
-    new Command('list')
-      .description('the newest jobs first; `fencepost jobs` is short for this')
-      .addOption(new Option('--place <place>', 'only jobs in this place').choices(places))
-      .addOption(new Option('--outcome <outcome>', 'only jobs that ended like this').choices(outcomes))
-      .option('--task <name>', 'only jobs of this task')
-      .option('--queue <name>', 'only jobs of this queue')
-      .option('--limit <number>', 'how many', wholeNumber, limitDefault)
-      // Being the default, this command gets whatever else is written after `jobs`: a misspelt command, most likely.
-      .allowExcessArguments(true)
-      .action(async (_options: unknown, command: Command) => {
-        if (command.args.length > 0) throw misspelt(command.args[0] as string, command.parent as Command)
-        await list(command.optsWithGlobals<JobsListOptions>())
-      })
-  )
-}
-
-function misspelt(written: string, jobs: Command): FencepostError {
-  const names = jobs.commands.map((each) => each.name())
-  const nearest = nearestName(written, names)
-  return new FencepostError('FP_USAGE', `unknown command 'jobs ${written}'`, {
-    hint: nearest ? `Did you mean jobs ${nearest}?` : `There are ${names.map((name) => `jobs ${name}`).join(', ')}.`,
-  })
+  return new Command('list')
+    .description('the newest jobs first; `fencepost jobs` is short for this')
+    .addOption(new Option('--place <place>', 'only jobs in this place').choices(places))
+    .addOption(new Option('--outcome <outcome>', 'only jobs that ended like this').choices(outcomes))
+    .option('--task <name>', 'only jobs of this task')
+    .option('--queue <name>', 'only jobs of this queue')
+    .option('--limit <number>', 'how many', wholeNumber, limitDefault)
+    .allowExcessArguments(true)
+    .action(async (_options: unknown, command: Command) => {
+      if (command.args.length > 0) throw misspeltCommand(command.args[0] as string, command.parent as Command)
+      await list(command.optsWithGlobals<JobsListOptions>())
+    })
 }
 
 async function list(options: JobsListOptions): Promise<void> {

@@ -3,6 +3,8 @@ import { FencepostError } from '../errors.js'
 import { checkedJobId } from '../job/job-id.js'
 import type { Json } from '../job/json.js'
 import { type JobDetail, readJob } from '../store/read.js'
+import { type WhyNotRunning, whyNotRunning } from '../store/why-not-running.js'
+import type { StoredGate } from '../task/gate.js'
 import { outcomeColours, type Paint, paintFor, placeColours } from './colours.js'
 import { counted } from './counted.js'
 import type { GlobalOptions } from './global-options.js'
@@ -11,6 +13,7 @@ import { preciseMomentText, spanText } from './moments.js'
 import { printable } from './printable.js'
 import { withDatabase } from './server-session.js'
 import { type Column, printTable } from './table.js'
+import { whyText } from './why-text.js'
 
 const jsonLengthMax = 2_000
 
@@ -21,35 +24,41 @@ export function jobsShowCommand(): Command {
     .action(async (id: string, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>()
       const jobId = checkedJobId(id)
-      const job = await withDatabase(options, async (db) => {
+      const { job, why } = await withDatabase(options, async (db) => {
         const found = await readJob(db, jobId)
-        if (!found) throw new FencepostError('FP_JOB_UNKNOWN', jobId)
-        return found
+        const reason = await whyNotRunning(db, jobId)
+        if (!found || !reason) throw new FencepostError('FP_JOB_UNKNOWN', jobId)
+        return { job: found, why: reason }
       })
-      if (options.json) console.log(JSON.stringify(job))
-      else show(job)
+      if (options.json) console.log(JSON.stringify({ ...job, why }))
+      else show(job, why)
     })
 }
 
-function show(job: JobDetail): void {
+function show(job: JobDetail, why: WhyNotRunning): void {
   const paint = paintFor(process.stdout)
-  for (const [name, value] of properties(job, paint)) console.log(`${paint('dim', name.padEnd(9))} ${value}`)
+  for (const [name, value] of properties(job, why, paint)) console.log(`${paint('dim', name.padEnd(9))} ${value}`)
   console.log('')
   printTable(historyColumns, withSpans(timelineOf(job)), { cutAtEdge: false })
 }
 
-function properties(job: JobDetail, paint: Paint): [name: string, value: string][] {
+function properties(job: JobDetail, why: WhyNotRunning, paint: Paint): [name: string, value: string][] {
   const counters = [
     counted(job.tries, 'try', 'tries'),
     counted(job.failures, 'failure'),
     counted(job.losses, 'loss', 'losses'),
     counted(job.releases, 'release'),
   ]
+  const because = whyText(why)
   const lines: [string, string][] = [
     ['job', job.id],
     ['task', printable(job.task)],
     ['queue', `${printable(job.queue)}, priority ${job.priority}`],
     ['place', placeText(job, paint)],
+    ...(because === undefined ? [] : [['why not', because] satisfies [string, string]]),
+    ...(job.gates === null
+      ? []
+      : [['gates', printable(job.gates.map(gateText).join(', '))] satisfies [string, string]]),
     ['counters', counters.join(', ')],
     ['payload', jsonLine(job.payload)],
   ]
@@ -58,11 +67,18 @@ function properties(job: JobDetail, paint: Paint): [name: string, value: string]
   return lines
 }
 
+/** `gate:api (2)` */
+function gateText({ key, limit, local }: StoredGate): string {
+  const numbers = [limit, local === undefined ? undefined : `${local} per process`].filter((each) => each !== undefined)
+  return `${key} (${numbers.join(', ')})`
+}
+
 function placeText(job: JobDetail, paint: Paint): string {
-  const { place, outcome, worker, waitName, reason, dueAt, cancelRequestedAt } = job
+  const { place, outcome, worker, waitName, waitsAt, reason, dueAt, cancelRequestedAt } = job
   const details = [
     outcome && paint(outcomeColours[outcome], outcome),
     place === 'leased' && worker && `by ${printable(worker)}`,
+    waitsAt && `at ${printable(waitsAt)}`,
     waitName && `for the signal ${printable(waitName)}`,
     dueAt && `until ${preciseMomentText(dueAt)}`,
     cancelRequestedAt && 'cancel requested',

@@ -3,11 +3,13 @@ import { packageVersion } from '../package-root.js'
 import { auditCommand } from './audit.js'
 import { devCommand } from './dev.js'
 import { enqueueCommand } from './enqueue.js'
+import { gatesCommand } from './gates.js'
 import { addGlobalOptions, asksForJson } from './global-options.js'
 import { jobsCommand } from './jobs.js'
 import { labCommand } from './lab.js'
 import { migrateCommand } from './migrate.js'
 import { hasLoadedModules } from './module-loader.js'
+import { pauseCommand, resumeCommand } from './pause.js'
 import { queuesCommand } from './queues.js'
 import { reportError } from './report-error.js'
 import { workerCommand } from './worker.js'
@@ -19,6 +21,9 @@ const commands = [
   enqueueCommand,
   jobsCommand,
   queuesCommand,
+  gatesCommand,
+  pauseCommand,
+  resumeCommand,
   workerCommand,
   workersCommand,
   auditCommand,

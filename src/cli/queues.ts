@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { listQueues, type QueueView } from '../store/read.js'
 import type { GlobalOptions } from './global-options.js'
-import { spanText } from './moments.js'
+import { momentText, spanText } from './moments.js'
 import { withDatabase } from './server-session.js'
 import { type Column, printTable } from './table.js'
 
@@ -20,6 +20,7 @@ export function queuesCommand(): Command {
 const columns: readonly Column<QueueView>[] = [
   { title: 'QUEUE', text: ({ queue }) => queue },
   { title: 'DELAYED', text: ({ delayed }) => delayed, align: 'right' },
+  { title: 'WAITING', text: ({ waiting }) => waiting, align: 'right' },
   { title: 'READY', text: ({ ready }) => ready, align: 'right' },
   { title: 'LEASED', text: ({ leased }) => leased, align: 'right' },
   { title: 'PARKED', text: ({ parked }) => parked, align: 'right' },
@@ -27,5 +28,10 @@ const columns: readonly Column<QueueView>[] = [
     title: 'OLDEST READY',
     text: ({ oldestReadyMs }) => (oldestReadyMs === null ? '-' : spanText(oldestReadyMs)),
     align: 'right',
+  },
+  {
+    title: 'STATE',
+    text: ({ pausedAt }) => (pausedAt ? `paused since ${momentText(pausedAt)}` : ''),
+    colour: () => 'yellow',
   },
 ]

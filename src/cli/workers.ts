@@ -1,12 +1,10 @@
 import { Command } from 'commander'
 import { listWorkers, type WorkerJobView, type WorkerView } from '../store/read.js'
+import { workerSilentMs as silentMs } from '../store/why-not-running.js'
 import type { GlobalOptions } from './global-options.js'
 import { spanText } from './moments.js'
 import { withDatabase } from './server-session.js'
 import { type Column, printTable } from './table.js'
-
-/** A worker shows itself every few seconds: one that was not seen for this long is in trouble. */
-const silentMs = 15_000
 
 export function workersCommand(): Command {
   return new Command('workers')

@@ -19,15 +19,30 @@ import {
 } from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
 import { announceTasks, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import {
+  type GateDetail,
+  type GateView,
+  listGates,
+  pause,
+  readGate,
+  resume,
+  type SkipAnswer,
+  setLimit,
+  skip,
+} from '../store/gates.js'
 import { migrate, requireSchema } from '../store/migrator.js'
 import { type JobDetail, listQueues, type QueueView, readJob, readOutcomes } from '../store/read.js'
 import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
+import type { StoredGate } from '../task/gate.js'
+import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
+import { GateDisputes } from './gate-disputes.js'
 import { checkedJob, type JobOptions, storableJob } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
+import { unknownGate } from './unknown-gate.js'
 
 export interface FencepostOptions {
   /** postgres://…; without it DATABASE_URL, and without that an embedded PostgreSQL in `.fencepost/`. */
@@ -79,6 +94,23 @@ export interface Fencepost extends AsyncDisposable {
   job(id: string): Promise<JobDetail>
   /** How many jobs are in each place of each queue, now; those that have ended are not counted. */
   queues(): Promise<QueueView[]>
+  /** The gates that are in use, those with the longest lines first. */
+  gates(): Promise<GateView[]>
+  /** Who holds a gate, and who waits at it. Keys begin with their kind: `gate:`, `fifo:` (strict) or `group:`. */
+  gate(key: string): Promise<GateDetail>
+  /**
+   * Sets the limit of a gate over what the tasks declare; null takes that back. Raised, waiters are admitted at once;
+   * lowered, nobody is stopped. Answers the limit that was in force, null if there was none.
+   */
+  setLimit(key: string, limit: number | null): Promise<number | null>
+  /** Nothing more is started of a paused queue or task, nobody is let through a paused gate. What runs goes on. */
+  pause(what: PauseTarget): Promise<{ answer: 'paused' | 'already' }>
+  resume(what: PauseTarget): Promise<{ answer: 'resumed' | 'already' }>
+  /**
+   * Lets the others pass a job that keeps its strict gate while it is delayed or parked. When it is due it waits there
+   * again, ahead of those who came after it. Any other answer than `skipped` tells where the job is: it blocks nobody.
+   */
+  skip(id: string, options?: { tx?: Queryable }): Promise<{ answer: Exclude<SkipAnswer, 'missing'> }>
   /** Waits for the end of a job: its result, or an error that tells how it ended. */
   result<Result = Json>(id: string, options?: { timeout?: Duration }): Promise<Result>
   cancel(
@@ -156,6 +188,7 @@ class Client implements Fencepost {
   readonly #waiter: ResultWaiter
   readonly #announced = new Set<string>()
   readonly #workers = new Set<Worker>()
+  readonly #disputes = new GateDisputes(this.#events)
   #closing: Promise<void> | undefined
 
   constructor(db: Database, payloadBytesMax: number, leave: () => Promise<void>) {
@@ -181,7 +214,10 @@ class Client implements Fencepost {
     checkTransaction(tx)
     const storable = this.#newJobs(task, items)
     if (storable.length === 0) return []
-    const jobs = await Promise.all(storable.map((job, i) => checkedJob(task as Task, job, items[i] as JobOptions)))
+    const onGate = (gate: StoredGate) => this.#disputes.hear(task.name, gate)
+    const jobs = await Promise.all(
+      storable.map((job, i) => checkedJob(task as Task, job, items[i] as JobOptions, onGate)),
+    )
     const announced = this.#announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
@@ -204,6 +240,39 @@ class Client implements Fencepost {
 
   queues() {
     return listQueues(this.#db)
+  }
+
+  gates() {
+    return listGates(this.#db)
+  }
+
+  async gate(key: string) {
+    const found = await readGate(this.#db, checkedGateKey(key, 'key'))
+    if (!found) throw await unknownGate(this.#db, key)
+    return found
+  }
+
+  async setLimit(key: string, limit: number | null) {
+    const checked = limit === null ? null : checkedInteger(limit, 'limit', 1, limits.gateLimitMax)
+    return setLimit(this.#db, checkedLimitKey(key, 'key'), checked)
+  }
+
+  async pause(what: PauseTarget) {
+    const changed = await pause(this.#db, pausedThing(what))
+    return { answer: changed ? ('paused' as const) : ('already' as const) }
+  }
+
+  async resume(what: PauseTarget) {
+    const changed = await resume(this.#db, pausedThing(what))
+    return { answer: changed ? ('resumed' as const) : ('already' as const) }
+  }
+
+  async skip(id: string, { tx }: { tx?: Queryable } = {}) {
+    const jobId = checkedJobId(id)
+    checkTransaction(tx)
+    const answer = await skip(this.#db, jobId, tx)
+    if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
+    return { answer }
   }
 
   async result<Result = Json>(id: string, { timeout }: { timeout?: Duration } = {}): Promise<Result> {
@@ -263,6 +332,7 @@ class Client implements Fencepost {
     }
     tasks.forEach(checkTask)
     checkOptionNames(options, knownToWork, 'work()')
+    for (const each of tasks) this.#disputes.hearTask(each)
     await this.#announce(tasks.map(({ name, queue }) => ({ name, queue })))
     if (this.#closing) throw new FencepostError('FP_CLOSED')
     const worker = new Worker(this.#db, this.#events, tasks, options, this.#payloadBytesMax)

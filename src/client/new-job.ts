@@ -1,6 +1,6 @@
 import { checkedJobId, newJobId } from '../job/job-id.js'
 import { jsonText } from '../job/json.js'
-import { type GateOptions, gatesOf, type JobGroup } from '../task/gate.js'
+import { type GateOptions, gatesOf, type JobGroup, type StoredGate } from '../task/gate.js'
 import { limits } from '../limits.js'
 import type { NewJob } from '../store/enqueue.js'
 import { type Duration, durationMs } from '../task/duration.js'
@@ -55,8 +55,14 @@ export function storableJob(task: Task, input: unknown, options: JobOptions, pay
  * The schema sees what the worker will see: the stored JSON, not the live value. A Date, for one, has become text. What
  * the schema makes of it tells the gates.
  */
-export async function checkedJob(task: Task, job: NewJob, options: JobOptions): Promise<NewJob> {
+export async function checkedJob(
+  task: Task,
+  job: NewJob,
+  options: JobOptions,
+  onGate?: (gate: StoredGate) => void,
+): Promise<NewJob> {
   const input = await validated(task.input, JSON.parse(job.payloadText), `the input of task ${task.name}`)
   const gates = gatesOf(task, input, options)
+  if (onGate) gates.forEach(onGate)
   return gates.length === 0 ? job : { ...job, gatesText: JSON.stringify(gates) }
 }

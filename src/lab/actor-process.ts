@@ -5,7 +5,18 @@ import { Actor, type ActorOptions } from './actor.js'
 import type { Scenario } from './scenario.js'
 
 /** What a stage tells an actor's process. */
-export type Cue = { readonly begin: ActorOptions & { readonly bundle: string } } | { readonly step: number }
+export interface Cue {
+  readonly id: number
+  readonly what: { readonly begin: ActorOptions & { readonly bundle: string } } | { readonly step: number }
+}
+
+export interface Answer {
+  readonly id: number
+  readonly note: string
+  /** The jobs whose handlers are at work when the step has ended, and those that were at the busiest moment of it. */
+  readonly running: readonly string[]
+  readonly ran: readonly string[]
+}
 
 /**
  * One actor of a scenario as a process of its own, so that it can really be killed. It is told to begin a play, then
@@ -14,12 +25,13 @@ export type Cue = { readonly begin: ActorOptions & { readonly bundle: string } }
 let actor: Actor | undefined
 let scenario: Scenario | undefined
 
-process.on('message', (cue: Cue) => {
-  const done = 'begin' in cue ? begin(cue.begin) : perform(cue.step)
-  done.then(
-    (note) => process.send?.({ note }),
-    (error: unknown) => process.send?.({ note: `error: ${error instanceof Error ? error.message : String(error)}` }),
-  )
+process.on('message', ({ id, what }: Cue) => {
+  const done = 'begin' in what ? begin(what.begin) : perform(what.step)
+  const answer = (note: string) => {
+    const { running = [], ran = [] } = actor ?? {}
+    process.send?.({ id, note, running: [...running], ran: [...ran] } satisfies Answer)
+  }
+  done.then(answer, (error: unknown) => answer(`error: ${error instanceof Error ? error.message : String(error)}`))
 })
 // Without its stage an actor has nothing to do.
 process.on('disconnect', () => process.exit(0))
@@ -34,5 +46,6 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
 
 async function perform(index: number): Promise<string> {
   if (!actor || !scenario) throw new Error('this actor has not begun')
+  actor.ran = new Set(actor.running)
   return scenario.steps[index]?.run(actor) ?? actor.claimAnd(scenario.handle)
 }

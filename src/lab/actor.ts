@@ -1,18 +1,20 @@
 import pg from 'pg'
 import { Events } from '../events.js'
 import type { Fence } from '../job/places.js'
-import { cancel } from '../store/control.js'
+import { cancel, markOverrun } from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
 import { enqueue, type NewJob } from '../store/enqueue.js'
 import { claim, extend, type Lease, loseExpired, start } from '../store/lease.js'
 import { inSchema } from '../store/schema-name.js'
-import { fail, finish } from '../store/settle.js'
+import { fail, finish, finishLast, release } from '../store/settle.js'
 import { beginStep, endStep } from '../store/step.js'
+import type { StoredGate } from '../task/gate.js'
 import { Turns } from '../worker/turns.js'
 import { advanceLabClock } from './lab-clock.js'
 import { callOutside } from './outside-world.js'
 
 const labQueue = 'lab'
+export const labGate = 'gate:card'
 export const labLeaseMs = 30_000
 
 export interface ActorOptions {
@@ -31,6 +33,9 @@ export class Actor {
   readonly jobIds: readonly string[]
   readonly db: Database
   lease: Fence | undefined
+  /** The jobs whose handlers are at work, from the claim to the word about their end; and those at the busiest moment. */
+  readonly running = new Set<string>()
+  ran: ReadonlySet<string> = new Set()
   #turn = 0
   #open: { close: () => void; committed: Promise<string> } | undefined
   readonly #url: string
@@ -55,36 +60,88 @@ export class Actor {
     return [...new Set(answers.values())].join(', ')
   }
 
+  /** Stores these of the scenario's jobs behind a gate, in a transaction of the caller's if one is given. */
+  async enqueueBehind(gate: Partial<StoredGate>, indexes: readonly number[], tx?: Queryable): Promise<string> {
+    const gatesText = JSON.stringify([{ key: labGate, limit: 1, onFull: 'wait', ...gate }])
+    const jobs = indexes.map((index) => ({ ...labJob(this.jobIds[index] as string), gatesText }))
+    await enqueue(this.db, jobs, tx)
+    return tx ? 'enqueued' : this.places(indexes)
+  }
+
+  /** Where jobs are, one after the other. */
+  async places(indexes: readonly number[]): Promise<string> {
+    const rows = await this.sql<{ place: string }>(
+      `select coalesce(v.outcome::text, v.place) as place
+       from unnest($1::uuid[]) with ordinality as a(id, n) join fencepost.jobs v on v.id = a.id order by a.n`,
+      [indexes.map((index) => this.jobIds[index])],
+    )
+    return rows.map(({ place }) => place).join(', ')
+  }
+
+  /** A person's word on the limit. */
+  async setLimit(limit: number): Promise<string> {
+    await this.sql('select fencepost.set_limit($1, $2)', [labGate, limit])
+    return `limit ${limit}`
+  }
+
+  /** What a worker does at its next turn: it heeds the nudges. */
+  async heed(): Promise<string> {
+    await this.sql('select fencepost.admit(null, true, true, 200)')
+    return 'heeded'
+  }
+
+  /** And then leases the next job. */
+  async heedAndClaim(): Promise<string> {
+    await this.heed()
+    return this.claim()
+  }
+
+  /** Maintenance: slots that are held for too long. */
+  async overrun(): Promise<string> {
+    return (await markOverrun(this.db)).map(({ leaseId }) => `lease ${leaseId} overrun`).join(', ') || 'nothing overrun'
+  }
+
   /** Leases the next job and marks it started; remembers the lease, whatever becomes of it. */
   async claim(): Promise<string> {
     const [lease] = await claim(this.db, { queue: labQueue, limit: 1, worker: this.name, turn: ++this.#turn })
     if (!lease) return 'nothing to claim'
     this.lease = lease
     await start(this.db, [lease])
+    this.running.add(lease.jobId)
+    if (this.running.size > this.ran.size) this.ran = new Set(this.running)
     return `lease ${lease.leaseId}`
   }
 
   /** Says only: finished. */
   async finish(): Promise<string> {
-    const [answer] = await finish(this.db, [{ ...this.#held(), resultText: JSON.stringify(this.name) }])
+    const [answer] = await finish(this.db, [{ ...this.#ending(), resultText: JSON.stringify(this.name) }])
     return answer?.answer ?? 'no answer'
   }
 
   async fail(final = false): Promise<string> {
-    const [answer] = await fail(this.db, [{ ...this.#held(), errorText: '{"message":"no"}', delayMs: 0, final }])
+    const [answer] = await fail(this.db, [{ ...this.#ending(), errorText: '{"message":"no"}', delayMs: 0, final }])
     return answer?.answer ?? 'no answer'
+  }
+
+  /** Gives the job back, as a worker that shuts down does. */
+  async release(reason = 'shutdown'): Promise<string> {
+    const [answer] = await release(this.db, [this.#ending()], reason)
+    return answer?.answer ?? 'no answer'
+  }
+
+  /** The effect, unless it is there, and then the outcome in a statement of its own, as a worker's turn says it. */
+  async applyAndFinish(): Promise<string> {
+    await this.applyOnce()
+    return this.finish()
   }
 
   /** The effect and the outcome in one transaction; the fence is its last statement, and a stale one rolls it back. */
   async commit(): Promise<string> {
-    const finishing = { ...this.#held(), resultText: JSON.stringify(this.name) }
+    const finishing = { ...this.#ending(), resultText: JSON.stringify(this.name) }
     const stale = Symbol('stale')
     try {
       return await this.db.transaction(async (tx) => {
-        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
-          finishing.jobId,
-          this.name,
-        ])
+        await this.#apply(tx, finishing)
         const [answer] = await finish(this.db, [finishing], tx)
         if (answer?.answer !== 'finished') throw stale
         return answer.answer
@@ -98,21 +155,37 @@ export class Actor {
 
   /** The same, but stops before COMMIT: its locks are held until closeCommit. */
   async openCommit(): Promise<string> {
-    const finishing = { ...this.#held(), resultText: JSON.stringify(this.name) }
+    const finishing = { ...this.#ending(), resultText: JSON.stringify(this.name) }
+    return this.open(async (tx) => {
+      await this.#apply(tx, finishing)
+      const [answer] = await finish(this.db, [finishing], tx)
+      return answer?.answer ?? 'no answer'
+    })
+  }
+
+  /** The effect, and the outcome in one message with the COMMIT, as `job.commit` does it. */
+  async commitLast(): Promise<string> {
+    const finishing = { ...this.#ending(), resultText: JSON.stringify(this.name) }
+    await this.db.transactionEndingWith(
+      'read committed',
+      (tx) => this.#apply(tx, finishing),
+      (mark) => finishLast(finishing, mark),
+    )
+    return 'finished'
+  }
+
+  /** A transaction that does not end: its locks are held until closeCommit. */
+  open(work: (tx: Queryable) => Promise<string>): Promise<string> {
     return new Promise((resolve, reject) => {
       let close = () => {}
       const closed = new Promise<void>((go) => {
         close = go
       })
       const committed = this.db.transaction(async (tx) => {
-        await tx.query(`insert into "${this.db.schema}".lab_effect (job_id, by) values ($1, $2)`, [
-          finishing.jobId,
-          this.name,
-        ])
-        const [answer] = await finish(this.db, [finishing], tx)
-        resolve(`${answer?.answer}, not committed yet`)
+        const note = await work(tx)
+        resolve(`${note}, not committed yet`)
         await closed
-        return answer?.answer ?? 'no answer'
+        return note
       })
       committed.catch(reject)
       this.#open = { close, committed }
@@ -142,10 +215,11 @@ export class Actor {
     return lost.map(({ answer, leaseId }) => `lease ${leaseId} ${answer}`).join(', ') || 'nothing to take back'
   }
 
-  /** Asks for the end of one of the scenario's jobs. */
-  async cancel(index = 0): Promise<string> {
-    const [cancelled] = await cancel(this.db, [this.jobIds[index] as string], null)
-    return cancelled?.answer === 'finished' ? `it has ${cancelled.outcome}` : (cancelled?.answer ?? 'no answer')
+  /** Asks for the end of the scenario's first job, or of others, in one call. */
+  async cancel(...indexes: number[]): Promise<string> {
+    const ids = (indexes.length === 0 ? [0] : indexes).map((index) => this.jobIds[index] as string)
+    const answers = await cancel(this.db, ids, null)
+    return answers.map(({ answer, outcome }) => (answer === 'finished' ? `it has ${outcome}` : answer)).join(', ')
   }
 
   /** Records the intent to do a step, and takes over one whose effect is ambiguous. */
@@ -181,6 +255,20 @@ export class Actor {
   #held(): Fence {
     if (!this.lease) throw new Error(`${this.name} has never had a lease`)
     return this.lease
+  }
+
+  async #apply(tx: Queryable, { jobId }: Fence): Promise<void> {
+    await tx.query(inSchema('insert into fencepost.lab_effect (job_id, by) values ($1, $2)', this.db.schema), [
+      jobId,
+      this.name,
+    ])
+  }
+
+  /** The same, as what has ended here, whatever is answered. */
+  #ending(): Fence {
+    const fence = this.#held()
+    this.running.delete(fence.jobId)
+    return fence
   }
 
   /** What claimMany has taken, whatever became of it. */

@@ -4,11 +4,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** `I` in ReadyForQuery: the server is idle outside a transaction, so what was asked is committed or undone. */
 const readyForQuery = 'Z'.charCodeAt(0)
 const idle = 'I'.charCodeAt(0)
-const noticeResponse = 'N'.charCodeAt(0)
 const errorResponse = 'E'.charCodeAt(0)
-
-/** What a naïve function says, by a notice, when it has come to its pause point. */
-export const pauseNotice = 'lab_pause'
 
 /**
  * Stands between a client and the server and can lose the reply to a commit: it reads the server's messages and, when
@@ -18,7 +14,6 @@ export class FaultProxy {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #armed: { commitsLeft: number; action: 'cut' | 'hold'; reached: () => void } | undefined
-  #onPause: () => void = () => {}
   /** How many transactions have ended on connections through this proxy. */
   commits = 0
 
@@ -44,13 +39,6 @@ export class FaultProxy {
   loseReplyOfCommit(n: number, action: 'cut' | 'hold'): Promise<void> {
     return new Promise((reached) => {
       this.#armed = { commitsLeft: n, action, reached }
-    })
-  }
-
-  /** Fulfilled when a function called through this proxy has come to its pause point. */
-  paused(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onPause = resolve
     })
   }
 
@@ -88,7 +76,6 @@ export class FaultProxy {
       while (unread.length >= 5 && unread.length > unread.readInt32BE(1)) {
         const message = unread.subarray(0, 1 + unread.readInt32BE(1))
         unread = unread.subarray(message.length)
-        if (message[0] === noticeResponse && message.includes(pauseNotice)) this.#onPause()
         if (message[0] !== readyForQuery) {
           // What precedes a withheld ReadyForQuery must not tell the client that it has committed. And a client that is
           // told of an error may hang up at once: before that, the end of its transaction is to be counted.

@@ -11,12 +11,19 @@ export class Inspection {
   readonly jobIds: readonly string[]
   readonly notes: ReadonlyMap<string, string>
   readonly #db: Database
+  readonly #moments: readonly ReadonlySet<string>[]
 
-  /** `notes` are what the steps answered, by `actor: does`. */
-  constructor(db: Database, jobIds: readonly string[], notes: ReadonlyMap<string, string>) {
+  /** `notes` are what the steps answered, by `actor: does`; `moments`: which jobs the actors had at work, step by step. */
+  constructor(
+    db: Database,
+    jobIds: readonly string[],
+    notes: ReadonlyMap<string, string>,
+    moments: readonly ReadonlySet<string>[],
+  ) {
     this.#db = db
     this.jobIds = jobIds
     this.notes = notes
+    this.#moments = moments
   }
 
   sql<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
@@ -53,6 +60,24 @@ export class Inspection {
     return rows.map(({ place, outcome }) =>
       outcome ? `${outcome} without its effect` : `left in ${place ?? 'no place'}`,
     )
+  }
+
+  /** More handlers (of some of the jobs) than the limit were at work at the same time, as they themselves tell it. */
+  beyond(limit: number, indexes = this.jobIds.map((_, index) => index)): string[] {
+    const atOnce = this.#moments.map((running) => indexes.filter((index) => running.has(this.jobIds[index] as string)))
+    const most = Math.max(0, ...atOnce.map((jobs) => jobs.length))
+    return most > limit ? [`INV_007: ${most} jobs ran at the same time, the limit is ${limit}`] : []
+  }
+
+  /** Jobs that wait at a gate that nobody holds, and that nobody will look at. */
+  async stranded(): Promise<string[]> {
+    const rows = await this.sql(
+      `select 1 from fencepost.waiting w
+       where not exists (select 1 from fencepost.nudge n where n.key = w.gate)
+         and not exists (select 1 from fencepost.ready r where w.gate = any (r.gates[1:r.held]))
+         and not exists (select 1 from fencepost.leased l where w.gate = any (l.gates[1:l.held]))`,
+    )
+    return rows.map(() => 'INV_007: a job waits at a gate that nobody holds')
   }
 
   /** A success that this step committed must stay the outcome; whoever else holds it now has undone it. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Actor, labLeaseMs } from './actor.js'
+import type { Answer } from './actor-process.js'
 import type { Bundle } from './catalogue.js'
 import { committedThenKilled, Inspection } from './inspection.js'
 import { clockName, type Step } from './scenario.js'
@@ -66,7 +67,10 @@ class Performance {
   readonly #played: PlayedStep[] = []
   readonly #players = new Map<string, Player>()
   readonly #clock: Actor
-  #held: { result: Promise<string>; stopped?: Player } | undefined
+  readonly #held = new Map<string, { result: Promise<Answer>; stopped: boolean }>()
+  /** The jobs whose handlers are at work, as their own processes tell it. */
+  readonly #running = new Map<Player, readonly string[]>()
+  readonly #moments: ReadonlySet<string>[] = []
 
   constructor(stage: Stage, bundle: Bundle, naive: boolean, fault: FaultPoint | undefined) {
     this.#stage = stage
@@ -83,10 +87,13 @@ class Performance {
     await Promise.all(names.map(async (name) => this.#players.set(name, await this.#player(name))))
     for (let index = 0; index < steps.length; index++) await this.#perform(index)
     await this.#stage.openPausePoints()
-    await this.#held?.result
+    await Promise.all([...this.#held.values()].map(({ result }) => result))
     await this.#recover()
     const notes = new Map(this.#played.map(({ by, does, note }) => [`${by}: ${does}`, note]))
-    return { steps: this.#played, violations: await check(new Inspection(this.#stage.db, this.#jobIds, notes)) }
+    return {
+      steps: this.#played,
+      violations: await check(new Inspection(this.#stage.db, this.#jobIds, notes, this.#moments)),
+    }
   }
 
   async #perform(index: number): Promise<void> {
@@ -107,9 +114,10 @@ class Performance {
     const done = (note: string) => record(note, player.proxy.commits - before)
     if (step.pause === 'released') {
       await this.#stage.openPausePoints()
-      this.#held?.stopped?.signal('SIGCONT')
-      done((await this.#held?.result) ?? '')
-      this.#held = undefined
+      const held = this.#held.get(step.by)
+      if (held?.stopped) player.signal('SIGCONT')
+      done(held ? this.#heard(player, await held.result) : '')
+      this.#held.delete(step.by)
     } else if (kill !== undefined) {
       const reached = player.proxy.loseReplyOfCommit(kill, 'hold').then(() => true)
       const result = player.run(index)
@@ -117,36 +125,50 @@ class Performance {
       await player.kill()
       // An earlier crash may leave a scenario's own fault nothing to strike; a fault point that was counted is there.
       if (!struck && this.#fault?.step === index) throw new Error(`"${step.by} ${step.does}" has no commit ${kill}`)
-      done(struck ? committedThenKilled : `${await result}, then killed`)
+      done(struck ? committedThenKilled : `${(await result).note}, then killed`)
     } else if (step.pause === 'held') {
-      const paused = player.proxy.paused().then(() => undefined)
-      const result = player.run(index)
-      const note = await Promise.race([result, paused])
-      this.#held = { result }
-      done(note ?? 'is held up in the middle')
+      let over = false
+      const result = player.run(index).finally(() => {
+        over = true
+      })
+      const waits = this.#stage.waitsForLock(step.by, () => over)
+      const answer = await Promise.race([result, waits.then(() => (over ? result : undefined))])
+      await waits
+      if (!answer) this.#held.set(step.by, { result, stopped: false })
+      done(answer ? this.#heard(player, answer) : 'is held up in the middle')
     } else if (step.pause === 'stopped') {
       player.signal('SIGSTOP')
-      this.#held = { result: player.run(index), stopped: player }
+      this.#held.set(step.by, { result: player.run(index), stopped: true })
       done('SIGSTOP')
     } else {
       if (step.fault === 'reply_cut') void player.proxy.loseReplyOfCommit(1, 'cut')
-      done(await player.run(index))
+      done(this.#heard(player, await player.run(index)))
     }
+  }
+
+  /** Keeps, from outside, which jobs were at work at the same time; a process that is dead does nothing. */
+  #heard(player: Player, { note, running, ran }: Answer): string {
+    const others = [...this.#running].filter(([other]) => other !== player && !other.dead).flatMap(([, jobs]) => jobs)
+    this.#moments.push(new Set([...others, ...ran]))
+    this.#running.set(player, running)
+    return note
   }
 
   /** What a running system does by itself: leases run out and are taken back, and some worker takes up what is left. */
   async #recover(): Promise<void> {
     let times = 0
+    this.#running.clear() // their leases run out, and their handlers are aborted
     for (let round = 0; round < recoveryRoundsMax; round++) {
       const [left] = await this.#stage.db.once<{ jobs: number }>(
         `select (select count(*) from fencepost.ready) + (select count(*) from fencepost.leased)
-              + (select count(*) from fencepost.delayed) as jobs`,
+              + (select count(*) from fencepost.delayed) + (select count(*) from fencepost.waiting) as jobs`,
       )
       if (!left || left.jobs === 0) return
       await this.#advance(2 * labLeaseMs)
-      await this.#stage.db.once('select fencepost.lose(), fencepost.promote()')
+      await this.#stage.db.once('select fencepost.lose(), fencepost.promote(), fencepost.overrun()')
+      await this.#stage.db.once('select fencepost.admit(null, true, true, 200)')
       const rescuer = await this.#player('rescuer')
-      const note = await rescuer.run(-1)
+      const note = this.#heard(rescuer, await rescuer.run(-1))
       // What goes on and on is one line.
       const last = this.#played.at(-1)
       times = last?.by === 'rescuer' && last.note === note ? times + 1 : 1

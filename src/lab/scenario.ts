@@ -10,9 +10,9 @@ export interface Step {
   /** Answers what came of it, for the timeline. */
   readonly run: (actor: Actor) => Promise<string>
   /**
-   * `held`: the step is begun and left waiting at a pause point of a naïve function, or runs to its end where there is
-   * none; `stopped`: the process is stopped (SIGSTOP) with the step before it; `released`: whatever is held or stopped
-   * goes on and is waited for first.
+   * `held`: the step is begun and left waiting, at a pause point of a naïve function or for somebody's lock, or runs to
+   * its end where there is none; `stopped`: the process is stopped (SIGSTOP) with the step before it; `released`: what
+   * this actor was held or stopped in goes on and is waited for first. All pause points open then.
    */
   readonly pause?: 'held' | 'stopped' | 'released'
   /** What goes wrong when the step's first commit has reached the server and its reply has not come back. */

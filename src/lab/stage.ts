@@ -8,8 +8,8 @@ import { Database } from '../store/database.js'
 import { migrate } from '../store/migrator.js'
 import { inSchema } from '../store/schema-name.js'
 import type { ActorOptions } from './actor.js'
-import type { Cue } from './actor-process.js'
-import { FaultProxy, pauseNotice } from './fault-proxy.js'
+import type { Answer, Cue } from './actor-process.js'
+import { FaultProxy } from './fault-proxy.js'
 import { installLabClock } from './lab-clock.js'
 import { installOutsideWorld, outsideOf } from './outside-world.js'
 
@@ -51,15 +51,25 @@ export class Stage {
       await control.query(
         inSchema(
           `create table fencepost.lab_effect (job_id uuid not null, by text not null, at timestamptz not null default clock_timestamp());
-           create function fencepost.lab_pause() returns void language plpgsql as $$
+           create function fencepost.lab_pause() returns void language sql as $$
+             select pg_advisory_xact_lock_shared(hashtext('lab_pause'), hashtext('${schema}'))
+           $$;
+           create function fencepost.lab_pause(p_actor text) returns void language sql as $$
+             select fencepost.lab_pause() where current_setting('application_name') = p_actor
+           $$;
+           create function fencepost.lab_replace(p_function text, p_text text, p_by text) returns void language plpgsql as $$
+           declare
+             v_definition text := pg_get_functiondef(p_function::regproc);
            begin
-             raise notice '${pauseNotice}';
-             perform pg_advisory_xact_lock_shared(hashtext('lab_pause'), hashtext('${schema}'));
+             if position(p_text in v_definition) = 0 then
+               raise exception '% has nothing like: %', p_function, p_text;
+             end if;
+             execute replace(v_definition, p_text, p_by);
            end $$;`,
           schema,
         ),
       )
-      if (naive) await control.query(inSchema(naive, schema))
+      if (naive) await replaceGuard(control, schema, naive)
       return stage
     } catch (error) {
       await stage.strike()
@@ -72,9 +82,9 @@ export class Stage {
     for (const player of this.#players.values()) player.rest()
     await this.#control.query(
       inSchema(
-        `truncate fencepost.job, fencepost.ready, fencepost.leased, fencepost.delayed, fencepost.parked,
-                  fencepost.finished, fencepost.attempt, fencepost.signal, fencepost.step, fencepost.lab_effect,
-                  ${outsideOf(this.schema)}.call;
+        `truncate fencepost.job, fencepost.ready, fencepost.waiting, fencepost.leased, fencepost.delayed,
+                  fencepost.parked, fencepost.finished, fencepost.gate, fencepost.nudge, fencepost.attempt, fencepost.signal,
+                  fencepost.step, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
          alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
          update fencepost.lab_clock set offset_ms = 0;`,
         this.schema,
@@ -100,12 +110,37 @@ export class Stage {
     await this.#control.query(`select pg_advisory_unlock(hashtext('lab_pause'), hashtext($1))`, [this.schema])
   }
 
+  /** Fulfilled when a call of this actor waits for a lock; not before `over` says so otherwise. */
+  async waitsForLock(name: string, over: () => boolean): Promise<void> {
+    while (!over()) {
+      const { rows } = await this.#control.query(
+        `select 1 from pg_stat_activity
+         where application_name = $1 and position($2 in query) > 0 and cardinality(pg_blocking_pids(pid)) > 0`,
+        [name, this.schema],
+      )
+      if (rows.length > 0) return
+    }
+  }
+
   async strike(): Promise<void> {
     await Promise.all([...this.#players.values()].map((player) => player.kill()))
     await this.db.close()
     await dropSchemas(this.#control, this.schema)
     await this.#control.end()
   }
+}
+
+/** A second function of the same name would leave the guard where it is, and a play that shows nothing. */
+async function replaceGuard(control: pg.Client, schema: string, naive: string): Promise<void> {
+  const functions = () =>
+    control.query<{ name: string; n: number }>(
+      `select proname as name, count(*)::integer as n from pg_proc where pronamespace = $1::regnamespace group by proname`,
+      [schema],
+    )
+  const before = new Map((await functions()).rows.map(({ name, n }) => [name, n]))
+  await control.query(inSchema(naive, schema))
+  const added = (await functions()).rows.find(({ name, n }) => n > (before.get(name) ?? 1))
+  if (added) throw new Error(`the naïve ${added.name}() has other parameters than the one that it is to replace`)
 }
 
 async function dropSchemas(control: pg.Client, schema: string): Promise<void> {
@@ -135,6 +170,7 @@ export class Player {
   readonly #url: string
   readonly #process: ChildProcess
   #resting = true
+  #cues = 0
   dead = false
 
   private constructor(process: ChildProcess, proxy: FaultProxy, url: string) {
@@ -160,7 +196,7 @@ export class Player {
   }
 
   /** Runs a step; a process that is killed meanwhile answers nothing more. */
-  run(stepIndex: number): Promise<string> {
+  run(stepIndex: number): Promise<Answer> {
     return this.#cue({ step: stepIndex })
   }
 
@@ -182,18 +218,21 @@ export class Player {
     await this.proxy.stop()
   }
 
-  async #cue(cue: Cue): Promise<string> {
-    const listening = new AbortController()
-    const answered = once(this.#process, 'message', listening) as Promise<[{ note: string }]>
-    const gone = once(this.#process, 'exit', listening)
-    this.#process.send(cue)
-    const answer = await Promise.race([answered, gone.then(() => undefined)])
-    // What lost the race must not go on listening, nor reject unheard.
-    for (const other of [answered, gone]) other.catch(() => {})
-    listening.abort()
-    if (answer) return answer[0].note
+  async #cue(what: Cue['what']): Promise<Answer> {
+    const id = ++this.#cues
+    const answer = await new Promise<Answer | undefined>((resolve) => {
+      const hear = (said: Answer) => said.id === id && end(said)
+      const end = (said?: Answer) => {
+        this.#process.off('message', hear).off('exit', gone)
+        resolve(said)
+      }
+      const gone = () => end()
+      this.#process.on('message', hear).on('exit', gone)
+      this.#process.send({ id, what } satisfies Cue)
+    })
+    if (answer) return answer
     if (!this.dead) await this.#bury()
-    return 'killed'
+    return { id, note: 'killed', running: [], ran: [] }
   }
 
   /** It has killed itself. */

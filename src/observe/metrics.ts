@@ -127,8 +127,8 @@ function readQueues({ Gauge }: Prometheus, fp: Observed, registry: prometheus.Re
     registers: [],
     async collect() {
       this.reset() // a queue that has gone must not keep its last figure, nor one that could not be read
-      for (const { queue, ready, delayed, leased, parked } of (await recent.read()) ?? []) {
-        for (const [place, count] of Object.entries({ ready, delayed, leased, parked })) {
+      for (const { queue, waiting, ready, delayed, leased, parked } of (await recent.read()) ?? []) {
+        for (const [place, count] of Object.entries({ waiting, ready, delayed, leased, parked })) {
           this.set({ queue, place }, count)
         }
       }

@@ -1,4 +1,5 @@
 import type { Json } from '../job/json.js'
+import type { StoredGate } from '../task/gate.js'
 import { type Ending, type Outcome, type Place, places } from '../job/places.js'
 import type { Database } from './database.js'
 
@@ -50,6 +51,8 @@ export interface JobDetail extends JobView {
   readonly payload: Json
   readonly result: Json
   readonly error: Json
+  /** In the order in which they are waited for; null if it has none. */
+  readonly gates: readonly StoredGate[] | null
   /** The delay it was enqueued with ended then; null without one. */
   readonly notBefore: Date | null
   /** Of the lease that it has now. */
@@ -66,7 +69,7 @@ const viewColumns = `id, task, queue, place, outcome, priority, tries, failures,
 /** One statement, one snapshot: a job that moves meanwhile is still seen in exactly one place. */
 export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
   const rows = await db.read<JobDetail>(
-    `select v.*, j.payload, f.result, f.error, j.due_at as "notBefore", l.claimed_at as "claimedAt",
+    `select v.*, j.payload, j.gates, f.result, f.error, j.due_at as "notBefore", l.claimed_at as "claimedAt",
             coalesce(f.started_at, l.started_at) as "startedAt", a.attempts
      from (select ${viewColumns} from fencepost.jobs where id = $1) v
      join fencepost.job j on j.id = v.id
@@ -131,6 +134,7 @@ export interface QueueView {
   readonly parked: number
   /** By the database's clock. */
   readonly oldestReadyMs: number | null
+  readonly pausedAt: Date | null
 }
 
 /** Counts what is alive; the finished are history and not counted. */
@@ -140,10 +144,13 @@ export function listQueues(db: Database): Promise<QueueView[]> {
             sum(delayed)::int8 as delayed, sum(parked)::int8 as parked,
             (select extract(epoch from fencepost.clock() - j.created_at)::float8 * 1000
              from fencepost.ready r join fencepost.job j on j.id = r.job_id
-             where r.queue = q.queue and r.seq = min(q.first)) as "oldestReadyMs"
+             where r.queue = q.queue and r.seq = min(q.first)) as "oldestReadyMs",
+            (select g.paused_at from fencepost.gate g where g.key = 'pause:queue:' || q.queue) as "pausedAt"
      from (
        select queue, 0 as ready, 0 as waiting, 0 as leased, 0 as delayed, 0 as parked, null::bigint as first
        from fencepost.task
+       union all select substr(key, length('pause:queue:') + 1), 0, 0, 0, 0, 0, null
+       from fencepost.gate where paused_at is not null and key like 'pause:queue:%'
        union all select queue, count(*), 0, 0, 0, 0, min(seq) from fencepost.ready group by queue
        union all select queue, 0, count(*), 0, 0, 0, null from fencepost.waiting group by queue
        union all select queue, 0, 0, count(*), 0, 0, null from fencepost.leased group by queue

@@ -12,8 +12,9 @@ interface Lane {
   running: number
   /** Claimed, and waiting for a handler to end: next in line. */
   readonly waiting: Execution[]
-  /** Asked for by turns that are on their way. */
+  /** Asked for by turns that are on their way; of these, for free handlers. */
   asked: number
+  promised: number
   /** Endings per millisecond, lately. */
   rate: number
   ended: number
@@ -44,6 +45,7 @@ export class Lanes {
       running: 0,
       waiting: [],
       asked: 0,
+      promised: 0,
       rate: 0,
       ended: 0,
       dry: false,
@@ -111,9 +113,11 @@ export class Lanes {
   /** What there is room for. Unless there is a turn anyway, queues that were empty are not asked. */
   claim(anyway: boolean, suspect: boolean): Claim | undefined {
     let room = this.#concurrency - this.#running
-    for (const lane of this.#lanes) room -= lane.waiting.length + lane.asked
-    let handlers = Math.max(0, room)
-    for (const lane of this.#lanes) room += this.#ahead(lane)
+    let handlers = room
+    for (const lane of this.#lanes) {
+      room += this.#ahead(lane) - lane.waiting.length - lane.asked
+      handlers -= lane.waiting.length + lane.promised
+    }
     if (room <= 0) return undefined
     const queues = []
     for (let i = 0; i < this.#lanes.length; i++) {
@@ -124,13 +128,18 @@ export class Lanes {
       if (free <= 0 || (lane.dry && !anyway)) continue
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
       const limit = Math.min(free, Math.ceil(window / 2))
-      const starts = Math.max(0, Math.min(limit, handlers, free - this.#ahead(lane)))
+      // Half the handlers, too: jobs behind gates are never claimed ahead, and would all come with every other turn.
+      const idle = lane.cap - lane.running - lane.waiting.length - lane.promised
+      const starts = Math.max(0, Math.min(limit, handlers, idle, Math.ceil(lane.cap / 2)))
       handlers -= starts
       queues.push({ queue: lane.queue, limit, starts })
     }
     if (queues.length === 0) return undefined
     this.#first++
-    for (const { queue, limit } of queues) this.#lane(queue).asked += limit
+    for (const { queue, limit, starts } of queues) {
+      this.#lane(queue).asked += limit
+      this.#lane(queue).promised += starts
+    }
     return { queues, room, suspect, news: this.#news }
   }
 
@@ -144,9 +153,10 @@ export class Lanes {
       lane.rate = mixed(lane.rate, lane.ended / sinceMs)
       lane.ended = 0
     }
-    for (const { queue, limit } of queues) {
+    for (const { queue, limit, starts } of queues) {
       const lane = this.#lane(queue)
       lane.asked -= limit
+      lane.promised -= starts
       const found = leases.reduce((count, lease) => count + (lease.queue === queue ? 1 : 0), 0)
       // What came while the claim was on its way, it may have missed.
       lane.dry = found < limit && leases.length < room && news === this.#news

@@ -5,6 +5,7 @@ import { cancel, retryEnded } from '../../src/store/control.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { readJob } from '../../src/store/read.js'
 import { fail, finish, release } from '../../src/store/settle.js'
+import { gates } from '../harness/gates.js'
 import { setup } from '../harness/setup.js'
 
 /** The timeline as text: the place it led to, and what happened, without the times. */
@@ -133,4 +134,19 @@ it('tells what the end of an attempt made of the job where the two differ', asyn
   expect((await timeline(db, exhausted)).at(-1)).toBe(
     'finished: attempt 1 lost: lease_ran_out; the job failed: losses_exhausted',
   )
+})
+
+it('tells where a gated job waits; whether its gate was full when it came is not kept', async () => {
+  const { db, add, take } = await setup()
+  const gatesText = gates({ key: 'gate:k' })
+  const first = await add({ gatesText })
+  const second = await add({ gatesText })
+  expect(await timeline(db, second)).toEqual(['-: enqueued in default', 'waiting: waits at gate:k'])
+  await finish(db, [{ ...(await take()), resultText: '1' }])
+  expect(await timeline(db, second)).toEqual(['-: enqueued in default'])
+  expect(await timeline(db, first)).toEqual([
+    '-: enqueued in default',
+    'leased: attempt 1 started by w1',
+    'finished: attempt 1 succeeded',
+  ])
 })

@@ -22,6 +22,8 @@ const viewKeys = [
   'worker',
   'expiresAt',
   'waitName',
+  'waitsAt',
+  'waitsSince',
   'cancelRequestedAt',
   'reason',
 ]
@@ -115,7 +117,9 @@ it('answers jobs list and jobs show in JSON with stable keys', async () => {
     error: { message: expect.stringContaining('declined') as string },
     attempts: [{ ending: 'failed', worker: 'w1', reason: 'not_retryable' }],
   })
-  expect(Object.keys(shown)).toEqual(expect.arrayContaining([...viewKeys, 'notBefore', 'claimedAt', 'startedAt']))
+  expect(Object.keys(shown)).toEqual(
+    expect.arrayContaining([...viewKeys, 'gates', 'notBefore', 'claimedAt', 'startedAt', 'why']),
+  )
 })
 
 it('refuses an id that is malformed or unknown', async () => {

@@ -77,6 +77,25 @@ it.each([
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(size.columns)
 })
 
+it('shows a job that waits at a gate, and counts it', () => {
+  const queue = {
+    queue: 'demo',
+    ready: 1,
+    waiting: 2,
+    leased: 0,
+    delayed: 0,
+    parked: 0,
+    oldestReadyMs: null,
+    pausedAt: null,
+  }
+  const tally = { enqueued: 1, succeeded: 0, failed: 0, cancelled: 0, discarded: 0, expired: 0 }
+  const jobs: JobView[] = [{ ...job, place: 'waiting', waitsAt: 'gate:api', waitsSince: new Date(0) }]
+  const state = { server: 'here', queue, tally, jobs, moves: [], trouble: undefined }
+  const text = drawDevScreen(state, { columns: 140, rows: 40 }, (_, part) => part).join('\n')
+  expect(text).toContain('delayed 0  waiting 2  ready 1')
+  expect(text).toMatch(/^01a1e13e.* waits at gate:api$/m)
+})
+
 const job: JobView = {
   id: '01a1e13e-b04d-7e9c-b7da-35f43787b80e',
   task: 'a-task-with-a-long-name',

@@ -12,7 +12,20 @@ it('tells its version', async () => {
 it('lists its commands in the help, and the global options in the help of each', async () => {
   const help = await cli(['--help'])
   expect(help.code).toBe(0)
-  for (const command of ['migrate', 'enqueue', 'jobs', 'queues', 'worker', 'workers', 'audit', 'lab', 'dev']) {
+  for (const command of [
+    'migrate',
+    'enqueue',
+    'jobs',
+    'queues',
+    'gates',
+    'pause',
+    'resume',
+    'worker',
+    'workers',
+    'audit',
+    'lab',
+    'dev',
+  ]) {
     expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'))
   }
   const inner = await cli(['jobs', 'list', '--help'])
@@ -29,10 +42,19 @@ const misspelt: [args: string[], problem: string, hint: string][] = [
   [['jbos'], "unknown command 'jbos'", 'Did you mean jobs?'],
   [['qeues'], "unknown command 'qeues'", 'Did you mean queues?'],
   [['jobs', 'shwo', 'x'], "unknown command 'jobs shwo'", 'Did you mean jobs show?'],
-  [['jobs', 'delete'], "unknown command 'jobs delete'", 'There are jobs list, jobs show, jobs retry, jobs cancel.'],
+  [
+    ['jobs', 'delete'],
+    "unknown command 'jobs delete'",
+    'There are jobs list, jobs show, jobs retry, jobs cancel, jobs skip.',
+  ],
   [['jobs', 'list', '--plaec', 'ready'], "unknown option '--plaec'", 'Did you mean --place?'],
+  [['gates', 'shwo', 'gate:a'], "unknown command 'gates shwo'", 'Did you mean gates show?'],
+  [['gates', 'gate:a'], "unknown command 'gates gate:a'", 'There are gates list, gates show, gates limit.'],
+  [['gates', 'limit', 'gate:a'], 'gates limit takes a number or --reset', 'Add --help'],
+  [['gates', 'limit', 'gate:a', '2', '--reset'], 'gates limit takes a number or --reset', 'Add --help'],
+  [['pause', 'mail'], '"mail" does not say what it is the name of', 'Write queue:mail, task:mail or gate:mail.'],
   [['queues', '--jsno'], "unknown option '--jsno'", 'Did you mean --json?'],
-  [['jobs', '--place', 'redy'], 'Allowed choices are delayed, ready, leased, parked, finished', 'Add --help'],
+  [['jobs', '--place', 'redy'], 'Allowed choices are delayed, waiting, ready, leased, parked, finished', 'Add --help'],
   [['jobs', '--outcome', 'won'], 'Allowed choices are succeeded, failed, cancelled', 'Add --help'],
   [['enqueue'], "missing required argument 'task'", 'Add --help'],
   [['jobs', 'retry'], "missing required argument 'id'", 'Add --help'],

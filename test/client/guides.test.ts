@@ -22,6 +22,16 @@ it.each(programs)('docs/guides/$file shows $program as it is', ({ program, code 
   expect(code).toBe(readFileSync(join(packageRoot, program), 'utf8'))
 })
 
+/** What the guides show of what a program writes. */
+const outputs = new Map(
+  readdirSync(guides).flatMap((file) => {
+    const text = readFileSync(join(guides, file), 'utf8')
+    const blocks = text.matchAll(/^```console\n\$ npx tsx (\S+)\n(.+?)^```$/gms)
+    return [...blocks].map(([, program, output]) => [program, output] as [string, string])
+  }),
+)
+const withoutIds = (text: string) => text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+
 /** Tasks and settings are no programs; test/cli/running-workers.test.ts lets a worker load them. */
 const runnable = programs.filter(({ program }) => !/\/tasks\/|\.config\.ts$/.test(program))
 
@@ -33,4 +43,6 @@ it.each(runnable)('$program runs', async ({ program }) => {
   })
   const { stdout } = await run
   expect(stdout).toMatch(/^(enqueued|[0-9a-f-]{36} is ready)/m)
+  const said = outputs.get(program)
+  if (said !== undefined) expect(withoutIds(stdout)).toBe(withoutIds(said))
 })

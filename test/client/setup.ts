@@ -37,7 +37,19 @@ export const anything = task('anything', { input: z.unknown(), run: (input) => i
 
 /** How many rows each table holds: what must not change when a call is refused. */
 export async function rowCounts(sql: (text: string) => Promise<Record<string, unknown>[]>) {
-  const tables = ['job', 'ready', 'delayed', 'leased', 'parked', 'finished', 'attempt', 'signal']
+  const tables = [
+    'job',
+    'ready',
+    'waiting',
+    'delayed',
+    'leased',
+    'parked',
+    'finished',
+    'attempt',
+    'signal',
+    'gate',
+    'nudge',
+  ]
   const [counts] = await sql(
     `select ${tables.map((table) => `(select count(*) from fencepost.${table})::int as ${table}`).join(', ')}`,
   )

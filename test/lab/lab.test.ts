@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FaultProxy, pauseNotice } from '../../src/lab/fault-proxy.js'
+import { FaultProxy } from '../../src/lab/fault-proxy.js'
 import { findBundle } from '../../src/lab/lab.js'
 import { faultPoints, play, playWithFaults } from '../../src/lab/play.js'
 import { goesOn, step, timePasses } from '../../src/lab/scenario.js'
@@ -43,6 +43,10 @@ describe('the stage', () => {
     const { url, bundle, scratchSchemas } = await aLab()
 
     await expect(play({ ...bundle, naive: 'create nonsense' }, url, 'naive')).rejects.toThrow('nonsense')
+    const beside = 'create function fencepost.lose(p_other text) returns void language sql as $$ select $$'
+    await expect(play({ ...bundle, naive: beside }, url, 'naive')).rejects.toThrow('naïve lose()')
+    const nowhere = "select fencepost.lab_replace('fencepost.lose', 'no such text', '')"
+    await expect(play({ ...bundle, naive: nowhere }, url, 'naive')).rejects.toThrow('nothing like: no such text')
 
     expect(await scratchSchemas()).toEqual([])
   })
@@ -123,15 +127,6 @@ describe('the proxy', () => {
     await proxy.stop()
     await ended // what was sent has come by now
     expect(completed).toBe(1)
-  })
-
-  it('tells when a function has come to its pause point', async () => {
-    const { proxy, client } = await aProxy()
-    const paused = proxy.paused()
-
-    await client.query(`do $$ begin raise notice '${pauseNotice}'; end $$`)
-
-    await paused
   })
 })
 

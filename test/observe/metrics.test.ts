@@ -28,6 +28,8 @@ it('counts what happens to jobs, by task and queue, and where they are', async (
   await fp.enqueueMany(double, [
     { input: { n: 1 }, delay: '1h' },
     { input: { n: 2 }, queue: 'elsewhere' },
+    { input: { n: 3 }, queue: 'gated', gate: { key: 'k' } },
+    { input: { n: 4 }, queue: 'gated', gate: { key: 'k' } },
   ])
   await fp.work([double, hopeless], { poll: '10ms' })
   await (await fp.enqueue(double, { n: 2 })).result()
@@ -43,6 +45,8 @@ it('counts what happens to jobs, by task and queue, and where they are', async (
     fencepost_errors_total: 0,
     'fencepost_jobs{queue="default",place="delayed"}': 1,
     'fencepost_jobs{queue="elsewhere",place="ready"}': 1,
+    'fencepost_jobs{queue="gated",place="ready"}': 1,
+    'fencepost_jobs{queue="gated",place="waiting"}': 1,
     'fencepost_oldest_ready_seconds{queue="default"}': 0,
     'fencepost_oldest_ready_seconds{queue="elsewhere"}': expect.any(Number) as number,
     fencepost_database_up: 1,

@@ -258,6 +258,30 @@ describe('a full gate', () => {
   })
 })
 
+it('a long line before one gate costs the claim of other jobs nothing', async () => {
+  const { add, sql, gated, gate } = await setupGates()
+  const buffers = async () => {
+    await add()
+    const [row] = await sql<{ 'QUERY PLAN': [{ Plan: Record<string, number> }] }>(
+      `explain (analyze, buffers, format json) select * from fencepost.claim('default', 1, 'w1')`,
+    )
+    const { 'Shared Hit Blocks': hit, 'Shared Read Blocks': read } = row?.['QUERY PLAN'][0].Plan ?? {}
+    return (hit as number) + (read as number)
+  }
+  await gated()
+  await buffers()
+  const before = await buffers()
+  await sql(
+    `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('t'::text), array_agg('{}'::jsonb),
+       array_agg('default'::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(3::smallint),
+       array_agg(3::smallint), array_agg(30000),
+       array_agg('[{"key": "gate:k", "limit": 1, "onFull": "wait"}]'::jsonb), true)
+     from generate_series(1, 5000)`,
+  )
+  expect(await gate()).toMatchObject({ held: 1 })
+  expect(await buffers()).toBeLessThan(before + 20)
+})
+
 it('in a transaction of the caller’s locks no gate, and leaves a nudge', async () => {
   const { db, connect, gated, takeAll, places, nudges, turn, sound } = await setupGates()
   const [a, b] = [await gated({ limit: 2 }), await gated({ limit: 2 })]

@@ -1,7 +1,9 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { FaultProxy } from '../../harness/fault-proxy.js'
 import type { TaskName } from './handlers.js'
-import { each, setupProcesses } from './setup.js'
+import { each, processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 async function setupCut() {
   const scene = await setupProcesses()

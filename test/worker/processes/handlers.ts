@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import type { JobContext } from '../../../src/index.js'
 
 /** What a handler needs of the process it runs in. */
 export interface Surroundings {
   readonly paymentUrl: string
+  readonly url: string
   say(what: string, job: JobContext): Promise<void>
   /** Resolves when the test opens this job. */
   opened(jobId: string): Promise<void>
@@ -17,6 +19,7 @@ export interface Inputs {
   poison: Record<string, never>
   flaky: { failures: number }
   echo: Record<string, never>
+  crowd: { key: string; limit: number; workMs?: number; stays?: boolean }
 }
 
 export type TaskName = keyof Inputs
@@ -27,7 +30,7 @@ export function doneText(jobId: string): string {
 }
 
 /** `note`, `charge`, … Each leaves one row in the table `effect` when it commits, but `echo`, which only returns. */
-export function makeHandlers({ say, opened, paymentUrl }: Surroundings): {
+export function makeHandlers({ say, opened, paymentUrl, url }: Surroundings): {
   [Name in TaskName]: (input: Inputs[Name], job: JobContext) => Promise<unknown>
 } {
   const commit = (job: JobContext, inside?: () => Promise<void>) =>
@@ -82,6 +85,25 @@ export function makeHandlers({ say, opened, paymentUrl }: Surroundings): {
 
     async echo(_, job) {
       return doneText(job.id)
+    },
+
+    /** Stands in one of `limit` places, which the server frees if this process dies; none free is one too many. */
+    async crowd({ key, limit, workMs = 0, stays }, job) {
+      const client = new pg.Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      try {
+        const { rows } = await client.query(
+          `select n from generate_series(1, $2::int) n where pg_try_advisory_lock(hashtext($1), n) limit 1`,
+          [key, limit],
+        )
+        if (rows.length === 0) await client.query('insert into crowded (key, job_id) values ($1, $2)', [key, job.id])
+        if (stays) await Promise.race([opened(job.id), aborted(job).then(() => job.signal.throwIfAborted())])
+        else await pause(workMs, undefined, { signal: job.signal })
+      } finally {
+        await client.end()
+      }
+      return commit(job)
     },
   }
 }

@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startTestServer, systemPrograms, type TestServer } from '../../harness/test-server.js'
-import { setupProcesses } from './setup.js'
+import { processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 /** A server of this file's own: the others' must not go away under them. */
 let server: TestServer

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
-import { each, setupProcesses } from './setup.js'
+import { expect, it, vi } from 'vitest'
+import { each, processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 const losses = 2
 

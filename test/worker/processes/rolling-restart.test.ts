@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
-import { setupProcesses } from './setup.js'
+import { expect, it, vi } from 'vitest'
+import { processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 const workers = 5
 

@@ -1,6 +1,7 @@
 import { onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { type Duration, fencepost, task } from '../../../src/index.js'
+import type { GateOptions } from '../../../src/task/gate.js'
 import { setup } from '../../harness/setup.js'
 import type { Inputs, TaskName } from './handlers.js'
 import { Producers } from './producers.js'
@@ -9,20 +10,22 @@ import { type Counters, type Expected, verify } from './verify.js'
 import { WorkerProcess } from './worker.js'
 import type { WorkerProcessOptions } from './worker-process.js'
 
-// A process takes half a second to start, and ten on a machine that is busy with something else.
-vi.setConfig({ testTimeout: 180_000 })
+/** A process takes half a second to start, and ten on a machine that is busy with something else. */
+export const processTestMsMax = 180_000
 const waitMsMax = 90_000
 
 export interface Policy {
   readonly lease?: Duration
   readonly losses?: number
   readonly delay?: Duration
+  readonly gate?: GateOptions<unknown>
 }
 
 /** A database with a table of effects, a payment provider, and worker processes to be killed. */
 export async function setupProcesses(serverUrl?: string) {
   const { url, db, sql } = await setup(serverUrl)
   await sql('create table effect (job_id uuid not null, attempt integer not null)')
+  await sql('create table crowded (key text not null, job_id uuid not null)')
   const payment = await PaymentServer.start()
   const fp = await fencepost({ database: url, migrate: false })
   onTestFinished(() => fp.close())

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest'
-import { each, setupProcesses } from './setup.js'
+import { expect, it, vi } from 'vitest'
+import { each, processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 it('SIGTERM: what ends in the grace period is done, the rest is given back at no charge, and both are reported', async () => {
   const { sql, spawn, enqueue, enqueueMany, ended, verify } = await setupProcesses()

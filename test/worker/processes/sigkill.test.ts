@@ -1,6 +1,8 @@
 import { expect, it, vi } from 'vitest'
 import { FaultProxy } from '../../harness/fault-proxy.js'
-import { each, setupProcesses } from './setup.js'
+import { each, processTestMsMax, setupProcesses } from './setup.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 it('SIGKILL costs what had started a loss, and what had not nothing', async () => {
   const { sql, spawn, enqueue, enqueueMany, quiet, runOut, ended, verify } = await setupProcesses()

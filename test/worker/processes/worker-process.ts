@@ -54,7 +54,7 @@ async function stop(): Promise<void> {
 
 function makeTasks(): AnyTask[] {
   const say = (said: string, job: JobContext) => tell({ said, jobId: job.id, task: job.task, attempt: job.attempt })
-  const handlers = makeHandlers({ paymentUrl, say, opened: (jobId) => door(jobId).opened })
+  const handlers = makeHandlers({ paymentUrl, url, say, opened: (jobId) => door(jobId).opened })
   return Object.entries(handlers).map(([name, handler]) =>
     task(name, {
       input: z.any(),

@@ -1,8 +1,10 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { FaultProxy } from '../../harness/fault-proxy.js'
 import { doneText } from './handlers.js'
-import { setupProcesses } from './setup.js'
+import { processTestMsMax, setupProcesses } from './setup.js'
 import type { WorkerProcess } from './worker.js'
+
+vi.setConfig({ testTimeout: processTestMsMax })
 
 type Scene = Awaited<ReturnType<typeof setupProcesses>>
 
