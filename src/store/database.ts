@@ -47,6 +47,8 @@ export class Database {
   readonly #retryMs: number
   readonly #pause: (ms: number) => Promise<void>
   #closed = false
+  /** Above it, a move may not look twice, and takes no gate: its own transactions then have to say their level. */
+  #isReadCommitted = true
 
   constructor(options: DatabaseOptions) {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
@@ -64,6 +66,14 @@ export class Database {
     })
     // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.
     this.#pool.on('error', () => {})
+    this.#pool.on('connect', (client) => {
+      client.query(`select current_setting('default_transaction_isolation') = 'read committed' as usual`).then(
+        ({ rows }: pg.QueryResult<{ usual: boolean }>) => {
+          this.#isReadCommitted = rows[0]?.usual ?? true
+        },
+        () => {}, // the statement that comes next fails, too, and tells
+      )
+    })
   }
 
   /** Connections of their own to the same schema, for those who must not wait behind others. */
@@ -132,7 +142,7 @@ export class Database {
     for (let tries = 0; ; tries++) {
       if (this.#closed) throw new FencepostError('FP_CLOSED')
       try {
-        return (await this.#pool.query(text, values(tries > 0))).rows as Row[]
+        return (await this.#run(text, values(tries > 0))).rows as Row[]
       } catch (error) {
         onError(error)
         const repeat = isRolledBackByServer(error) || isConnectionLost(error)
@@ -140,6 +150,21 @@ export class Database {
         if (!repeat || Date.now() + pauseMs > giveUpAt) throw error
         await this.#pause(pauseMs)
       }
+    }
+  }
+
+  async #run(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    if (this.#isReadCommitted) return this.#pool.query(text, values)
+    const client = await this.#pool.connect()
+    let broken = true
+    try {
+      await client.query('begin isolation level read committed')
+      const result = await client.query(text, values)
+      await client.query('commit')
+      broken = false
+      return result
+    } finally {
+      client.release(broken) // what it had begun ends with the connection
     }
   }
 
