@@ -1,6 +1,6 @@
 -- A collector of its own, which lists the gates that nobody uses, and then removes what it has listed.
 select fencepost.lab_replace('fencepost.admit',
-  'and not exists (select 1 from fencepost.nudge n where n.key = i.key);', 'and false;');
+  'and (select true from fencepost.waiting w where w.gate = i.key limit 1) is null;', 'and false;');
 create or replace function fencepost.overrun(p_limit integer default 1000)
 returns table (job_id uuid, lease_id bigint, key text)
 language plpgsql

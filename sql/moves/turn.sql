@@ -6,7 +6,8 @@
 -- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- Answers, by kind: `finish`, `fail`, `release`: what the move answers (flag: duplicate), except the plain `finished`,
 --   which is nearly all of them and is not worth its bytes; `start`: flag is cancel_requested; `lease`: a claimed job,
---   answer `started` or `held`; `nudged`: some gate has to be looked at again.
+--   answer `started` or `held`; `nudged`: some gate has to be looked at again (answer `isolation`: at READ COMMITTED,
+--   which this turn is not).
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`. `left_ms`: what is left of the lease.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
@@ -94,6 +95,7 @@ begin
   if exists (select 1 from fencepost.nudge) and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
     kind := 'nudged';
     job_id := null;
+    answer := case when current_setting('transaction_isolation') <> 'read committed' then 'isolation' end;
     return next;
   end if;
 

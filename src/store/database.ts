@@ -47,8 +47,7 @@ export class Database {
   readonly #retryMs: number
   readonly #pause: (ms: number) => Promise<void>
   #closed = false
-  /** Above it, a move may not look twice, and takes no gate: its own transactions then have to say their level. */
-  #isReadCommitted = true
+  #saysReadCommitted = false
 
   constructor(options: DatabaseOptions) {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
@@ -66,14 +65,14 @@ export class Database {
     })
     // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.
     this.#pool.on('error', () => {})
-    this.#pool.on('connect', (client) => {
-      client.query(`select current_setting('default_transaction_isolation') = 'read committed' as usual`).then(
-        ({ rows }: pg.QueryResult<{ usual: boolean }>) => {
-          this.#isReadCommitted = rows[0]?.usual ?? true
-        },
-        () => {}, // the statement that comes next fails, too, and tells
-      )
-    })
+  }
+
+  /**
+   * From now on every move of its own says READ COMMITTED: above it, which may be the database's or the role's default, a
+   * move cannot look a second time, and admits nobody through a gate.
+   */
+  sayReadCommitted(): void {
+    this.#saysReadCommitted = true
   }
 
   /** Connections of their own to the same schema, for those who must not wait behind others. */
@@ -154,7 +153,7 @@ export class Database {
   }
 
   async #run(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    if (this.#isReadCommitted) return this.#pool.query(text, values)
+    if (!this.#saysReadCommitted) return this.#pool.query(text, values)
     const client = await this.#pool.connect()
     let broken = true
     try {

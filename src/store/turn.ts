@@ -89,6 +89,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     sentAtMs = performance.now()
     return values(again)
   })
+  if (rows.some((row) => row.kind === 'nudged' && row.answer === 'isolation')) db.sayReadCommitted()
   return {
     finish: ofKind(rows, 'finish', (row) => ({ ...settled<Finished['answer']>(row), duplicate: row.flag })),
     fail: ofKind(rows, 'fail', settled<FailAnswer>),
