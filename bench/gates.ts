@@ -2,7 +2,7 @@
  * `npm run bench:gates`: no-op jobs behind gates against the same jobs without, in interleaved rounds; and one gate with
  * a short and a very long line before it. What is told are ratios of one run.
  *
- *     npm run bench:gates [-- --jobs 20000 --rounds 3 --backlog 1000000 --json]
+ *     npm run bench:gates [-- --jobs 20000 --rounds 3 --concurrency 100 --backlog 1000000 --json]
  */
 import { parseArgs } from 'node:util'
 import type { Database } from '../src/store/database.js'
@@ -13,12 +13,13 @@ const { values: given } = parseArgs({
     jobs: { type: 'string', default: '20000' },
     rounds: { type: 'string', default: '3' },
     backlog: { type: 'string', default: '1000000' },
+    concurrency: { type: 'string', default: '100' },
     json: { type: 'boolean', default: false },
   },
 })
 const jobs = Number(given.jobs)
 const rounds = Number(given.rounds)
-const concurrency = 100
+const concurrency = Number(given.concurrency)
 const say = given.json ? () => {} : (text: string) => console.log(text)
 
 const gate = (keys: number, limit: number) =>

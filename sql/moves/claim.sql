@@ -38,6 +38,8 @@ declare
   v_more tid[];
   v_grouped boolean;
   v_gated boolean;
+  v_plain boolean;
+  v_ahead integer;
   v_until fencepost.ready;
   v_local boolean := true;
   v_full text[] := '{}';
@@ -104,8 +106,8 @@ begin
       for update skip locked
     )
     select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
-           coalesce(v_gated, false) or bool_or(p.gates is not null)
-    into v_more, v_grouped, v_gated
+           coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
+    into v_more, v_grouped, v_gated, v_plain
     from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
 
     if v_grouped then
@@ -141,8 +143,9 @@ begin
     exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
   end loop;
 
-  if v_gated then
-    -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
+  -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
+  v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - v_free else 0 end;
+  if v_gated and v_ahead > 0 then
     select n.* into v_until
     from fencepost.ready n
     where n.queue = p_queue
@@ -163,7 +166,7 @@ begin
           and q.ctid <> all (v_rows)
           and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))
         order by q.priority, q.seq
-        limit p_limit - v_free
+        limit v_ahead
         for update skip locked))
       returning r.*
     ), leases as materialized (
