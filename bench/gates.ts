@@ -2,7 +2,7 @@
  * `npm run bench:gates`: no-op jobs behind gates against the same jobs without, in interleaved rounds; and one gate with
  * a short and a very long line before it. What is told are ratios of one run.
  *
- *     npm run bench:gates [-- --jobs 20000 --rounds 3 --concurrency 100 --backlog 1000000 --json]
+ *     npm run bench:gates [-- --jobs 20000 --rounds 3 --concurrency 100 --concurrency 1000 --backlog 1000000 --json]
  */
 import { parseArgs } from 'node:util'
 import type { Database } from '../src/store/database.js'
@@ -13,13 +13,13 @@ const { values: given } = parseArgs({
     jobs: { type: 'string', default: '20000' },
     rounds: { type: 'string', default: '3' },
     backlog: { type: 'string', default: '1000000' },
-    concurrency: { type: 'string', default: '100' },
+    concurrency: { type: 'string', multiple: true, default: ['100', '1000'] },
     json: { type: 'boolean', default: false },
   },
 })
 const jobs = Number(given.jobs)
 const rounds = Number(given.rounds)
-const concurrency = Number(given.concurrency)
+const concurrencies = given.concurrency.map(Number)
 const say = given.json ? () => {} : (text: string) => console.log(text)
 
 const gate = (keys: number, limit: number) =>
@@ -31,27 +31,12 @@ const variants = [
 ]
 
 async function bench(url: string, db: Database) {
-  const drain = (gates?: string) => measured(db, jobs, () => workerRun(url, concurrency, jobs), gates)
-  const free: Run[] = []
-  const gated: Run[][] = variants.map(() => [])
-  for (let round = 0; round < rounds; round++) {
-    free.push(await drain())
-    for (const [i, { gates }] of variants.entries()) gated[i]?.push(await drain(gates))
-    const rate = (run: Run | undefined) => `${Math.round((run as Run).jobs / (run as Run).seconds)}/s`
-    say(`without ${rate(free[round])}${variants.map(({ name }, i) => `, ${name} ${rate(gated[i]?.[round])}`).join('')}`)
-  }
-  const figures = variants.map(({ name }, i) => ({
-    name: `${name}, share of the jobs/s without gates`,
-    value: median((gated[i] as Run[]).map((run, round) => (free[round] as Run).seconds / run.seconds)),
-    goal: i < 2 ? 0.5 : undefined,
-    walBytesPerJob: Math.round(median((gated[i] as Run[]).map((run) => run.walBytes / run.jobs))),
-    walBytesWithout: Math.round(median(free.map((run) => run.walBytes / run.jobs))),
-    batch: Math.round(median((gated[i] as Run[]).map((run) => run.batch))),
-  }))
+  const figures = []
+  for (const concurrency of concurrencies) figures.push(...(await shares(url, db, concurrency)))
 
   const few = Math.min(jobs, 5_000)
   const line = (waiting: number) =>
-    measured(db, waiting, async () => ({ ...(await workerRun(url, concurrency, few)), jobs: few }), gate(1, 10))
+    measured(db, waiting, async () => ({ ...(await workerRun(url, 100, few)), jobs: few }), gate(1, 10))
   const [short, long]: [Run[], Run[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     short.push(await line(few + 1_000))
@@ -67,6 +52,27 @@ async function bench(url: string, db: Database) {
     batch: Math.round(median(long.map((run) => run.batch))),
   })
   return figures
+}
+
+async function shares(url: string, db: Database, concurrency: number) {
+  const drain = (gates?: string) => measured(db, jobs, () => workerRun(url, concurrency, jobs), gates)
+  const free: Run[] = []
+  const gated: Run[][] = variants.map(() => [])
+  for (let round = 0; round < rounds; round++) {
+    free.push(await drain())
+    for (const [i, { gates }] of variants.entries()) gated[i]?.push(await drain(gates))
+    const rate = (run: Run | undefined) => `${Math.round((run as Run).jobs / (run as Run).seconds)}/s`
+    const rates = variants.map(({ name }, i) => `, ${name} ${rate(gated[i]?.[round])}`)
+    say(`concurrency ${concurrency}: without ${rate(free[round])}${rates.join('')}`)
+  }
+  return variants.map(({ name }, i) => ({
+    name: `${name}, concurrency ${concurrency}: share of the jobs/s without gates`,
+    value: median((gated[i] as Run[]).map((run, round) => (free[round] as Run).seconds / run.seconds)),
+    goal: i < 2 ? 0.5 : undefined,
+    walBytesPerJob: Math.round(median((gated[i] as Run[]).map((run) => run.walBytes / run.jobs))),
+    walBytesWithout: Math.round(median(free.map((run) => run.walBytes / run.jobs))),
+    batch: Math.round(median((gated[i] as Run[]).map((run) => run.batch))),
+  }))
 }
 
 const figures = await onServer(bench)

@@ -75,7 +75,9 @@ export function attachLogger(fp: Pick<Fencepost, 'on'>, logger: Logger): () => v
     fp.on(name, (event) => {
       const { level, text, fields, ends = false } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
       const { error: _shownAsErr, ...told } = event as { error?: unknown; jobId?: string }
-      logger[level]({ event: name, ...context(running, told.jobId, ends), ...told, ...fields }, text)
+      // A worker may have claimed the job before the reply to its enqueue was read: that line is not of the attempt.
+      const attempt = name === 'enqueued' ? {} : context(running, told.jobId, ends)
+      logger[level]({ event: name, ...attempt, ...told, ...fields }, text)
     }),
   )
   return () => {
