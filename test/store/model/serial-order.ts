@@ -160,10 +160,9 @@ const settles: readonly Move['kind'][] = ['finish', 'fail', 'release', 'park']
 
 /**
  * The allowance for two remarks that a settle makes and that decide nothing. `duplicate`: when two attempts of a job
- * report success at the same moment, neither may notice the other. The `outcome` that fail and release tell of a lease
- * that is not held: they read it before they write the late words of the batch, and while they wait for another late
- * word to be written the job may end. Neither is compared for a job of which another settle of the round speaks; the
- * rows are.
+ * report success at the same moment, neither may notice the other. The `outcome` that is told of a lease that is not
+ * held: it is read before this settle commits, and so may two settles be of which each ends the job that the other speaks
+ * of. Neither is compared for a job of which another settle of the round speaks; the rows are.
  */
 function compared(call: Call, calls: readonly Call[]): (row: Row) => Row {
   const others = calls.filter((other) => other !== call && settles.includes(other.move.kind))
@@ -171,7 +170,7 @@ function compared(call: Call, calls: readonly Call[]): (row: Row) => Row {
     new Set<unknown>(rivals.flatMap(({ move, answer }) => [...jobsOf(move, answer)]))
   const settled = ids(others)
   const finished = ids(others.filter(({ move }) => move.kind === 'finish'))
-  const tellsEarly = call.move.kind === 'fail' || call.move.kind === 'release'
+  const tellsEarly = settles.includes(call.move.kind)
   const isRefusal = (row: Row) => row['answer'] === 'stale' || row['answer'] === 'already'
   return (row) => ({
     ...row,
