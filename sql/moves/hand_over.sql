@@ -4,6 +4,8 @@
 -- `freed` names a gate as often as a slot of it is free. What nobody waits for, or what is above the limit in force, is
 -- answered as calls, for admit(). In a transaction that the caller goes on with (not `own`) nothing is handed over: the
 -- waiters would be kept waiting until it ends.
+-- A limit that is lowered, or a pause, which commits while this is at work, comes after it: the count does not grow, so
+-- nobody is above what was in force when it began.
 -- Locks: rows of `waiting`, skipping locked ones.
 create or replace function fencepost.hand_over(p_freed text[], p_own boolean) returns fencepost.nudge[]
 language plpgsql

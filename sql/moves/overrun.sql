@@ -15,7 +15,7 @@ declare
   v_leases bigint[];
   v_keys text[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: overrun.durable
   with late as (
     -- What is locked is told, not what the snapshot shows: another may have marked this lease a moment ago.
     select l.lease_id, l.job_id, l.claimed_at, l.overrun

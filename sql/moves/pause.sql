@@ -9,7 +9,7 @@ create or replace function fencepost.pause(p_key text) returns boolean
 language plpgsql
 as $$
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: pause.durable
   insert into fencepost.gate as g (key, paused_at)
   values (case when p_key ~ '^(queue|task):' then 'pause:' || p_key else p_key end, fencepost.clock())
   on conflict (key) do update set paused_at = excluded.paused_at where g.paused_at is null;
@@ -22,7 +22,7 @@ as $$
 declare
   v_key text := case when p_key ~ '^(queue|task):' then 'pause:' || p_key else p_key end;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: pause.resume_durable
   update fencepost.gate g set paused_at = null where g.key = v_key and g.paused_at is not null;
   if not found then
     return false;

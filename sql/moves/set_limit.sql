@@ -11,7 +11,7 @@ declare
   v_gate fencepost.gate;
   v_before integer;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: set_limit.durable
   -- An update that changes nothing: the gate is locked, or made, also if it is being removed just now.
   insert into fencepost.gate as g (key) values (p_key)
   on conflict (key) do update set key = g.key

@@ -11,7 +11,7 @@ as $$
 declare
   v_gates text[];
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: skip.durable
   update fencepost.delayed d set held = 0 where d.job_id = p_job_id and d.held > 0 returning d.gates into v_gates;
   if not found then
     update fencepost.parked p set held = 0 where p.job_id = p_job_id and p.held > 0 returning p.gates into v_gates;

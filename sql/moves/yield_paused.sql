@@ -14,12 +14,12 @@ declare
   v_calls fencepost.nudge[];
   v_yielded fencepost.ready[];
 begin
+  perform fencepost.durable(); -- guard: yield_paused.durable
   select array_agg(g.key) into v_paused
   from fencepost.gate g where g.paused_at is not null and g.key >= 'pause:' and g.key < 'pause;';
   if v_paused is null then
     return;
   end if;
-  perform fencepost.durable();
   with yielded as (
     delete from fencepost.ready r
     where r.ctid = any (array(

@@ -18,7 +18,7 @@ import {
   wake,
 } from '../store/control.js'
 import { Database, type Queryable } from '../store/database.js'
-import { announceTasks, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueue } from '../store/enqueue.js'
 import {
   type GateDetail,
   type GateView,
@@ -39,8 +39,9 @@ import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
+import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
-import { checkedJob, type JobOptions, storableJob } from './new-job.js'
+import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
 import { unknownGate } from './unknown-gate.js'
 
@@ -186,7 +187,7 @@ class Client implements Fencepost {
   readonly #leave: () => Promise<void>
   readonly #events = new Events()
   readonly #waiter: ResultWaiter
-  readonly #announced = new Set<string>()
+  readonly #announcer: Announcer
   readonly #workers = new Set<Worker>()
   readonly #disputes = new GateDisputes(this.#events)
   #closing: Promise<void> | undefined
@@ -195,6 +196,7 @@ class Client implements Fencepost {
     this.#db = db
     this.#payloadBytesMax = payloadBytesMax
     this.#leave = leave
+    this.#announcer = new Announcer(db)
     this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
     const hurry = () => this.#waiter.hurry()
     for (const ending of ['finished', 'failed', 'cancelled'] as const) this.#events.on(ending, hurry)
@@ -212,13 +214,10 @@ class Client implements Fencepost {
   ): Promise<Enqueued<Result>[]> {
     checkTask(task)
     checkTransaction(tx)
-    const storable = this.#newJobs(task, items)
-    if (storable.length === 0) return []
     const onGate = (gate: StoredGate) => this.#disputes.hear(task.name, gate)
-    const jobs = await Promise.all(
-      storable.map((job, i) => checkedJob(task as Task, job, items[i] as JobOptions, onGate)),
-    )
-    const announced = this.#announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
+    const jobs = await newJobs(task, items, this.#payloadBytesMax, onGate)
+    if (jobs.length === 0) return []
+    const announced = this.#announcer.announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
@@ -333,7 +332,7 @@ class Client implements Fencepost {
     tasks.forEach(checkTask)
     checkOptionNames(options, knownToWork, 'work()')
     for (const each of tasks) this.#disputes.hearTask(each)
-    await this.#announce(tasks.map(({ name, queue }) => ({ name, queue })))
+    await this.#announcer.announce(tasks.map(({ name, queue }) => ({ name, queue })))
     if (this.#closing) throw new FencepostError('FP_CLOSED')
     const worker = new Worker(this.#db, this.#events, tasks, options, this.#payloadBytesMax)
     this.#workers.add(worker)
@@ -361,38 +360,6 @@ class Client implements Fencepost {
 
   [Symbol.asyncDispose]() {
     return this.close()
-  }
-
-  #newJobs(task: Task, items: readonly ({ readonly input: unknown } & JobOptions)[]): NewJob[] {
-    if (!Array.isArray(items) || items.some((item) => typeof item !== 'object' || item === null)) {
-      throw new FencepostError('FP_OPTION_INVALID', 'enqueueMany takes an array of { input, … }')
-    }
-    if (items.length > limits.enqueueManyMax) {
-      const problem = `enqueueMany takes at most ${limits.enqueueManyMax} jobs, not ${items.length}`
-      throw new FencepostError('FP_OPTION_INVALID', problem)
-    }
-    let bytes = 0
-    return items.map(({ input, ...options }) => {
-      const job = storableJob(task, input, options, this.#payloadBytesMax)
-      bytes += job.payloadText.length
-      if (bytes <= limits.enqueueManyBytesMax) return job
-      const problem = `the inputs of one call have more than ${limits.enqueueManyBytesMax} bytes together`
-      throw new FencepostError('FP_INPUT_TOO_LARGE', problem, { hint: 'Enqueue fewer jobs per call.' })
-    })
-  }
-
-  /** Once per process and name: not part of the caller's transaction, because a name that is known does no harm. */
-  async #announce(names: readonly { name: string; queue: string }[]): Promise<void> {
-    const key = ({ name, queue }: { name: string; queue: string }) => JSON.stringify([name, queue])
-    const fresh = new Map(names.filter((name) => !this.#announced.has(key(name))).map((name) => [key(name), name]))
-    if (fresh.size === 0) return
-    for (const name of fresh.keys()) this.#announced.add(name)
-    try {
-      await announceTasks(this.#db, [...fresh.values()])
-    } catch (error) {
-      for (const name of fresh.keys()) this.#announced.delete(name)
-      throw error
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { FencepostError } from '../errors.js'
 import { checkedJobId, newJobId } from '../job/job-id.js'
 import { jsonText } from '../job/json.js'
 import { type GateOptions, gatesOf, type JobGroup, type StoredGate } from '../task/gate.js'
@@ -34,8 +35,33 @@ export async function newJob(
   return checkedJob(task, storableJob(task, input, options, payloadBytesMax), options)
 }
 
+/** The jobs of one call, or the first fault in them: then nothing is stored. */
+export function newJobs(
+  task: Task,
+  items: readonly ({ readonly input: unknown } & JobOptions)[],
+  payloadBytesMax: number,
+  onGate: (gate: StoredGate) => void,
+): Promise<NewJob[]> {
+  if (!Array.isArray(items) || items.some((item) => typeof item !== 'object' || item === null)) {
+    throw new FencepostError('FP_OPTION_INVALID', 'enqueueMany takes an array of { input, … }')
+  }
+  if (items.length > limits.enqueueManyMax) {
+    const problem = `enqueueMany takes at most ${limits.enqueueManyMax} jobs, not ${items.length}`
+    throw new FencepostError('FP_OPTION_INVALID', problem)
+  }
+  let bytes = 0
+  const storable = items.map(({ input, ...options }) => {
+    const job = storableJob(task, input, options, payloadBytesMax)
+    bytes += job.payloadText.length
+    if (bytes <= limits.enqueueManyBytesMax) return { job, options }
+    const problem = `the inputs of one call have more than ${limits.enqueueManyBytesMax} bytes together`
+    throw new FencepostError('FP_INPUT_TOO_LARGE', problem, { hint: 'Enqueue fewer jobs per call.' })
+  })
+  return Promise.all(storable.map(({ job, options }) => checkedJob(task, job, options, onGate)))
+}
+
 /** What needs no schema is checked at once: in a batch, the first fault ends it before more memory is spent. */
-export function storableJob(task: Task, input: unknown, options: JobOptions, payloadBytesMax: number): NewJob {
+function storableJob(task: Task, input: unknown, options: JobOptions, payloadBytesMax: number): NewJob {
   checkOptionNames(options, known, 'a job')
   return {
     id: options.id === undefined ? newJobId() : checkedJobId(options.id),
@@ -55,7 +81,7 @@ export function storableJob(task: Task, input: unknown, options: JobOptions, pay
  * The schema sees what the worker will see: the stored JSON, not the live value. A Date, for one, has become text. What
  * the schema makes of it tells the gates.
  */
-export async function checkedJob(
+async function checkedJob(
   task: Task,
   job: NewJob,
   options: JobOptions,

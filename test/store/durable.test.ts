@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
-import { cancel, promoteDue, retryEnded, wake } from '../../src/store/control.js'
+import { cancel, markOverrun, promoteDue, retryEnded, wake, yieldPaused } from '../../src/store/control.js'
 import { enqueue } from '../../src/store/enqueue.js'
+import { pause, resume, setLimit, skip } from '../../src/store/gates.js'
 import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
 import { fail, finish, park, release } from '../../src/store/settle.js'
 import { beginStep, endStep } from '../../src/store/step.js'
@@ -33,6 +34,12 @@ const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>
   'promote commits durably where the session has synchronous_commit off': (s) => promoteDue(s),
   'cancel commits durably where the session has synchronous_commit off': (s, lease) => cancel(s, [lease.jobId], null),
   'retry commits durably where the session has synchronous_commit off': (s, lease) => retryEnded(s, [lease.jobId]),
+  'set_limit commits durably where the session has synchronous_commit off': (s) => setLimit(s, 'gate:k', 2),
+  'pause commits durably where the session has synchronous_commit off': (s) => pause(s, 'gate:k'),
+  'resume commits durably where the session has synchronous_commit off': (s) => resume(s, 'gate:k'),
+  'skip commits durably where the session has synchronous_commit off': (s, lease) => skip(s, lease.jobId),
+  'overrun commits durably where the session has synchronous_commit off': (s) => markOverrun(s),
+  'yield_paused commits durably where the session has synchronous_commit off': (s) => yieldPaused(s),
 }
 
 for (const [name, move] of Object.entries(moves)) {
