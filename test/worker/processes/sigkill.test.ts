@@ -15,6 +15,9 @@ it('SIGKILL costs what had started a loss, and what had not nothing', async () =
   const victim = await spawn({ concurrency: 5 })
   await victim.hears('started', ...held)
   await vi.waitUntil(async () => (await sql('select 1 from fencepost.leased')).length === 4, { timeout: 20_000 })
+  // Stopped first: until the suspect's lease has reached it, it may have a second claim on its way.
+  victim.signal('SIGSTOP')
+  await quiet()
   const untouched = await enqueueMany('note', [{}, {}])
 
   await victim.kill()
