@@ -150,6 +150,13 @@ create table fencepost.watch (
   primary key (watched, run_id, task, ordinal)
 );
 
+-- Nobody more is let through the gate of a task run one of whose items has failed. Rows, not a column of the gate: two items
+-- that fail at the same time must not wait for each other.
+create table fencepost.halt (
+  key text collate "C" not null
+);
+create index halt_key on fencepost.halt (key);
+
 create function fencepost.tell_runs() returns trigger language plpgsql as $$ begin return null; end $$; -- see sql/moves
 create trigger tell_runs after insert on fencepost.finished
   referencing new table as ended for each statement execute function fencepost.tell_runs();

@@ -93,6 +93,10 @@ begin
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
   where u.ended and t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal;
 
+  delete from fencepost.halt h
+  using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
+  where u.ended and h.key = 'gate:' || fencepost.run_gate(p_run_id, u.task, u.ordinal);
+
   insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
   select p_run_id, coalesce(t.at, v_now + t.ms * interval '1 ms'), t.task, t.ordinal, t.kind
   from jsonb_to_recordset(p_change -> 'timers') as t(at timestamptz, ms bigint, task text, ordinal integer, kind text);

@@ -168,6 +168,7 @@ begin
       set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
           total = coalesce(jsonb_array_length(t.items), 1)
       where t.run_id = p_run_id and t.task = p_task and t.ordinal = v_task.ordinal;
+      delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_run_id, p_task, v_task.ordinal);
       perform fencepost.retry(
         array(select fencepost.item_id(p_run_id, p_task, v_task.ordinal, i) from generate_series(0, v_task.dispatched - 1) as i),
         true, true);

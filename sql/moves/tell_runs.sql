@@ -26,6 +26,12 @@ begin
     returning run_id
   )
   select array_agg(distinct t.run_id) into v_runs from told t;
+  -- Before the slot of an item that failed is handed over: the next one must not begin.
+  insert into fencepost.halt (key) -- guard: tell_runs.halt
+  select distinct 'gate:' || fencepost.run_gate(j.run_id, j.run_task, j.ordinal)
+  from ended e
+  join fencepost.job j on j.id = e.job_id
+  where e.outcome <> 'succeeded' and j.policy ? 'halt';
   if v_runs is not null then
     perform fencepost.call_runs(v_runs); -- guard: tell_runs.call
   end if;

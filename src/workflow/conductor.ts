@@ -261,6 +261,10 @@ class Conductor {
     if (result !== undefined) {
       this.#ended.set(key(task), { result, error: error as Json })
       if (!isJob(task.action) && !isRun(task.action)) task.result = result
+      if (!this.#isSingle(task) && Array.isArray(result)) {
+        const items = result.map((each) => ({ status: 'succeeded' as const, result: each, error: null }))
+        this.#ended.set(key(task), { result, error: null, items })
+      }
     }
     this.#progress.latest[task.task] = { ordinal: task.ordinal, status }
     const plan = this.#plan.tasks.get(task.task)
@@ -338,7 +342,8 @@ class Conductor {
   #resultOf(task: string, ordinal: number): Ended {
     const ended = this.#ended.get(`${task}/${ordinal}`) ?? this.#known.result(task, ordinal)
     if (!ended) throw new Missing({ task, ordinal })
-    return ended
+    const now = this.#active.find((each) => each.ended && each.task === task && each.ordinal === ordinal)
+    return now ? { ...ended, error: now.error as Json } : ended
   }
 
   #activate(plan: TaskPlan, from: TaskRun | null): void {
@@ -483,10 +488,13 @@ class Conductor {
 
   #makeJobs(task: Active, plan: TaskPlan, from: number, inputs: readonly Json[]): void {
     const { retry, timeoutMs, delayMs, action } = plan.definition
+    const concurrency = task.concurrency !== null && task.concurrency < task.total ? task.concurrency : null
+    const halt = concurrency !== null && plan.definition.items?.onFailure === 'fail'
     const policy =
-      retry === null && timeoutMs === null
+      retry === null && timeoutMs === null && !halt
         ? null
         : {
+            ...(halt && { halt }),
             ...(timeoutMs !== null && { timeoutMs }),
             ...(retry && {
               retry: {
@@ -499,7 +507,6 @@ class Conductor {
             }),
           }
     task.dispatched += inputs.length
-    const concurrency = task.concurrency !== null && task.concurrency < task.total ? task.concurrency : null
     this.#change.jobs.push({ task: task.task, ordinal: task.ordinal, action, from, inputs, delayMs, failuresMax: retry?.count ?? null, policy, concurrency })
   }
 

@@ -136,6 +136,8 @@ export interface ItemJobs {
 
 /** What a workflow says of an item's job instead of its task; stored with the job. */
 export interface JobPolicy {
+  /** If it does not succeed, no other item is let through the gate. */
+  readonly halt?: true
   readonly timeoutMs?: number
   readonly retry?: {
     readonly limit: number
