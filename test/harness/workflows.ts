@@ -1,5 +1,6 @@
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
+import { audit } from '../../src/audit/audit.js'
 import { fencepost, task } from '../../src/index.js'
 import type { AnyTask, Fencepost } from '../../src/client/fencepost.js'
 import type { Json } from '../../src/job/json.js'
@@ -87,6 +88,12 @@ export async function setupRuns({ workers = 1, concurrency = 10 } = {}) {
       },
     }),
   ]
+  const audited = async (id: string) => {
+    const run = await ended(fp, id)
+    const { findings } = await audit(db)
+    expect(findings.filter(({ severity }) => severity === 'violation')).toEqual([])
+    return run
+  }
   const work = () => fp.work(tasks, { poll: '50ms', concurrency })
   for (let n = 0; n < workers; n++) await work()
   return {
@@ -105,9 +112,9 @@ export async function setupRuns({ workers = 1, concurrency = 10 } = {}) {
     /** Starts a run and waits for its end, whatever it is. */
     run: async (text: string, parameters: Record<string, unknown> = {}) => {
       const { id } = await fp.workflows.start(workflowOf(text, tasks), parameters)
-      return ended(fp, id)
+      return audited(id)
     },
-    ended: (id: string) => ended(fp, id),
+    ended: audited,
   }
 }
 
