@@ -17,6 +17,7 @@ as $$
 declare
   v_change jsonb;
   v_mine uuid[];
+  v_advanced uuid[] := '{}';
   v_ended uuid[] := '{}';
 begin
   perform fencepost.durable(); -- guard: advance.durable
@@ -33,6 +34,7 @@ begin
     run_id := (v_change ->> 'run')::uuid;
     if run_id = any (v_mine) and fencepost.advance_run(run_id, v_change) then
       answer := 'advanced';
+      v_advanced := v_advanced || run_id;
       if v_change ->> 'state' in ('succeeded', 'failed', 'cancelled') then
         v_ended := v_ended || run_id;
       end if;
@@ -44,6 +46,15 @@ begin
   if v_ended <> '{}' then
     perform fencepost.run_ended(v_ended);
   end if;
+  -- Last of all: it locks gates, and whoever holds one waits for nothing.
+  for v_change in
+    select jsonb_build_object('run', c ->> 'run', 'items', i)
+    from jsonb_array_elements(p_changes) as c
+    cross join lateral jsonb_array_elements(c -> 'jobs') as i
+    where (c ->> 'run')::uuid = any (v_advanced)
+  loop
+    perform fencepost.make_items((v_change ->> 'run')::uuid, v_change -> 'items');
+  end loop;
 end $$;
 
 -- One change; the run is locked. False if it is not as it was.
@@ -56,6 +67,7 @@ declare
   v_now timestamptz := fencepost.clock();
   v_state text := p_change ->> 'state';
   v_part jsonb;
+  v_more boolean := (p_change ->> 'more')::boolean;
 begin
   update fencepost.run r
   set revision = r.revision + 1, state = v_state, busy_until = null, advance_tries = 0,
@@ -99,7 +111,13 @@ begin
 
   insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
   select p_run_id, coalesce(t.at, v_now + t.ms * interval '1 ms'), t.task, t.ordinal, t.kind
-  from jsonb_to_recordset(p_change -> 'timers') as t(at timestamptz, ms bigint, task text, ordinal integer, kind text);
+  from jsonb_to_recordset(p_change -> 'timers') as t(at timestamptz, ms bigint, task text, ordinal integer, kind text)
+  where t.ms is distinct from 0;
+  insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
+  select p_run_id, v_now, 'timer', t.task, t.ordinal, to_jsonb(t.kind)
+  from jsonb_to_recordset(p_change -> 'timers') as t(ms bigint, task text, ordinal integer, kind text)
+  where t.ms = 0;
+  v_more := v_more or found;
 
   for v_part in select jsonb_array_elements(p_change -> 'watch') loop
     perform fencepost.watch_run(p_run_id, v_part);
@@ -111,9 +129,6 @@ begin
       array(select jsonb_array_elements_text(v_part -> 'needs')), p_run_id, v_part ->> 'task', (v_part ->> 'ordinal')::integer,
       (v_part ->> 'item')::integer);
   end loop;
-  for v_part in select jsonb_array_elements(p_change -> 'jobs') loop
-    perform fencepost.make_items(p_run_id, v_part);
-  end loop;
   perform fencepost.stop_items(p_run_id);
 
   -- One statement, one snapshot: who calls has told in the same transaction, so that what is called for and not yet
@@ -122,7 +137,7 @@ begin
   where c.ctid = any (array(
       select k.ctid from fencepost.call k where k.run_id = p_run_id for update skip locked))
     and not exists (select 1 from fencepost.inbox i where i.run_id = p_run_id); -- guard: advance.call
-  if (p_change ->> 'more')::boolean or exists (
+  if v_more or exists (
     select 1 from fencepost.task_run t
     where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched
   ) then

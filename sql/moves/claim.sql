@@ -179,7 +179,8 @@ begin
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
         from taken t
-        join fencepost.job j on j.id = t.job_id
+        -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it.
+        cross join lateral (select * from fencepost.job k where k.id = t.job_id offset 0) j
         order by t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) o
     ), put as (

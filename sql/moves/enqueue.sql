@@ -91,6 +91,9 @@ begin
   if v_calls is not null then
     perform fencepost.admit(v_calls, p_own); -- after everything that can wait
   end if;
+  if p_run_id is not null then
+    return; -- nobody asks
+  end if;
   return query
     select a.id, case when a.id = any (v_made) then coalesce(d.answer, 'enqueued') else 'existing' end
     from unnest(p_ids) as a(id)

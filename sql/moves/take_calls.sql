@@ -74,23 +74,25 @@ begin
       'active', coalesce(t.active, '[]'))
     from fencepost.run r
     left join lateral (
-      select jsonb_agg(jsonb_build_object(
-               'id', l.id, 'kind', l.kind, 'task', l.task, 'ordinal', l.ordinal, 'item', l.item, 'payload',
-               -- What the only item of a task came to is part of the letter.
-               case when l.single then l.payload || jsonb_build_object(
-                 'result', coalesce(f.result, o.output), 'error', coalesce(f.error, o.error)) else l.payload end)
-             order by l.id) as letters
+      select jsonb_agg(jsonb_build_object('ids', g.ids, 'kind', g.kind, 'task', g.task, 'ordinal', g.ordinal, 'item', g.item,
+                                          'payload', g.payload) order by g.ids -> 0) as letters
       from (
-        select x.*, x.kind = 'item' and exists (
-                 select 1 from fencepost.task_run k
-                 where k.run_id = x.run_id and k.task = x.task and k.ordinal = x.ordinal and k.items is null) as single
-        from fencepost.inbox x where x.run_id = r.id order by x.id limit p_letters
-      ) l
-      left join fencepost.finished f on l.single and f.job_id = fencepost.item_id(l.run_id, l.task, l.ordinal, l.item)
-      left join fencepost.run o on l.single and o.id = fencepost.item_id(l.run_id, l.task, l.ordinal, l.item)
+        -- The items of a list that succeeded are told by their number.
+        select l.kind, l.task, l.ordinal, min(l.item) as item, jsonb_agg(l.id order by l.id) as ids, min(l.payload::text)::jsonb as payload
+        from (select x.*, x.kind = 'item' and x.payload ->> 'outcome' = 'succeeded' as plain
+              from fencepost.inbox x where x.run_id = r.id order by x.id limit p_letters) l
+        group by l.kind, l.task, l.ordinal, case when l.plain then 0 else l.id end
+      ) g
     ) i on true
     left join lateral (
-      select jsonb_agg(to_jsonb(a) - 'items' - 'run_id' || jsonb_build_object('slice',
+      select jsonb_agg(to_jsonb(a) - 'items' - 'run_id' || jsonb_build_object(
+        -- What the only item of a task came to.
+        'ending', case when a.items is null and a.dispatched = 1 then coalesce(
+          (select jsonb_build_object('result', f.result, 'error', f.error) from fencepost.finished f
+           where f.job_id = fencepost.item_id(a.run_id, a.task, a.ordinal, 0)),
+          (select jsonb_build_object('result', o.output, 'error', o.error) from fencepost.run o
+           where o.id = fencepost.item_id(a.run_id, a.task, a.ordinal, 0))) end,
+        'slice',
         case when a.items is not null and a.dispatched < a.total and a.stop is null then jsonb_path_query_array(
           a.items, '$[$from to $to]', jsonb_build_object('from', a.dispatched, 'to', a.dispatched + p_items - 1)) end)) as active
       from fencepost.task_run a

@@ -21,7 +21,7 @@ begin
              jsonb_build_object('outcome', e.outcome, 'reason', e.reason, 'code', e.error -> 'code',
                                 'message', left(e.error ->> 'message', 500)) end
     from ended e
-    join fencepost.job j on j.id = e.job_id
+    cross join lateral (select * from fencepost.job k where k.id = e.job_id offset 0) j
     where get_byte(uuid_send(e.job_id), 6) between 128 and 143 and j.run_id is not null
     returning run_id
   )
@@ -30,7 +30,7 @@ begin
   insert into fencepost.halt (key) -- guard: tell_runs.halt
   select distinct 'gate:' || fencepost.run_gate(j.run_id, j.run_task, j.ordinal)
   from ended e
-  join fencepost.job j on j.id = e.job_id
+  cross join lateral (select * from fencepost.job k where k.id = e.job_id offset 0) j
   where e.outcome <> 'succeeded' and j.policy ? 'halt';
   if v_runs is not null then
     perform fencepost.call_runs(v_runs); -- guard: tell_runs.call

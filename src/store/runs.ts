@@ -1,4 +1,5 @@
 import type { Json } from '../job/json.js'
+import type { ActiveDetail } from '../workflow/conductor.js'
 import type { Change, Letter, Run, RunState, Status, TaskRun, Trouble } from '../workflow/run.js'
 import type { Definition } from '../workflow/definition.js'
 import type { Task } from '../task/task.js'
@@ -98,7 +99,7 @@ export interface Called {
   readonly run: Run
   readonly nowMs: number
   readonly letters: readonly Letter[]
-  readonly active: readonly (TaskRun & { readonly slice: readonly Json[] | null })[]
+  readonly active: readonly (TaskRun & ActiveDetail)[]
 }
 
 interface CalledRow {
@@ -109,7 +110,7 @@ interface CalledRow {
     >
     now: number
     inbox: Letter[]
-    active: (TaskRun & { via_ordinal: number | null; slice: Json[] | null })[]
+    active: (TaskRun & ActiveDetail & { via_ordinal: number | null })[]
   }
 }
 

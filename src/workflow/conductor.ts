@@ -11,12 +11,18 @@ import { concurrencyOf, isInline, isJob, isRun, isWait, listOf, runInline, troub
 export interface Situation {
   readonly run: Run
   readonly plan: Plan
-  readonly active: readonly (TaskRun & { readonly slice: readonly Json[] | null })[]
+  readonly active: readonly (TaskRun & ActiveDetail)[]
   readonly letters: readonly Letter[]
   readonly nowMs: number
   readonly known: Known
   /** The run is to fail: what it came to before could not be stored. */
   readonly fault?: Trouble
+}
+
+/** `slice`: the items to make next; `ending`: what its only item came to. */
+export interface ActiveDetail {
+  readonly slice: readonly Json[] | null
+  readonly ending: { readonly result: Json; readonly error: Json } | null
 }
 
 /** What is looked up only when a decision needs it. */
@@ -62,7 +68,7 @@ export function decide(situation: Situation): Change {
   return new Conductor(situation).decide()
 }
 
-interface Active extends TaskRun {
+interface Active extends TaskRun, ActiveDetail {
   slice: readonly Json[] | null
   readonly isNew: boolean
   items: readonly Json[] | null
@@ -129,7 +135,7 @@ class Conductor {
       case 'item': {
         // Layer 1: an item of a task run that has ended, or that this run does not have, changes nothing.
         const task = this.#find(letter.task, letter.ordinal)
-        if (task) this.#count(task, letter.item, letter.payload)
+        if (task) this.#count(task, letter.item, letter.payload, letter.ids.length)
         return
       }
       case 'timer': {
@@ -210,14 +216,14 @@ class Conductor {
     }
   }
 
-  #count(task: Active, item: number, ending: Ending): void {
-    if (ending.outcome === 'succeeded') task.succeeded++
+  #count(task: Active, item: number, ending: Ending, count: number): void {
+    if (ending.outcome === 'succeeded') task.succeeded += count
     else {
       task.failed++
       // One that was cancelled because the task stops is not what went wrong.
-      if (ending.outcome !== 'cancelled') task.error ??= errorOf(ending, this.#isSingle(task) ? null : item)
+      if (ending.outcome !== 'cancelled') task.error ??= errorOf(ending, task.ending?.error ?? null, this.#isSingle(task) ? null : item)
     }
-    if (this.#isSingle(task)) this.#ended.set(key(task), { result: ending.result ?? null, error: task.error as Json })
+    if (this.#isSingle(task)) this.#ended.set(key(task), { result: task.ending?.result ?? null, error: task.error as Json })
     else if (task.failed > 0 && this.#itemsOf(task)?.onFailure === 'fail') task.stop ??= 'unstarted'
   }
 
@@ -372,6 +378,7 @@ class Conductor {
       result: null,
       error: null,
       slice: null,
+      ending: null,
       items: null,
       isNew: true,
       ended: false,
@@ -583,12 +590,12 @@ class Conductor {
   }
 
   #toChange(): Change {
-    const plain = ({ slice: _slice, isNew: _isNew, items: _items, ...task }: Active) => task
+    const plain = ({ slice: _slice, ending: _ending, isNew: _isNew, items: _items, ...task }: Active) => task
     const isOver = ['succeeded', 'failed', 'cancelled'].includes(this.#state)
     return {
       run: this.#run.id,
       revision: this.#run.revision,
-      read: this.#letters.map(({ id }) => id),
+      read: this.#letters.flatMap(({ ids }) => ids),
       state: this.#state,
       vars: this.#vars,
       progress: this.#progress,
@@ -623,7 +630,7 @@ function isNamed(input: Json, name: string): boolean {
   return (input as { name?: Json } | null)?.name === name
 }
 
-function errorOf({ error, outcome, reason, code, message }: Ending, item: number | null): Trouble {
+function errorOf({ outcome, reason, code, message }: Ending, error: Json, item: number | null): Trouble {
   const described = (error ?? {}) as { message?: string }
   const told = {
     message: message ?? described.message ?? reason ?? outcome,

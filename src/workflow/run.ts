@@ -63,7 +63,8 @@ export interface TaskRun {
 }
 
 /** What a run is told. */
-export type Letter = { readonly id: number } & (
+/** Letters of items of a list that succeeded come together. */
+export type Letter = { readonly ids: readonly number[] } & (
   | { readonly kind: 'start' }
   | { readonly kind: 'item'; readonly task: string; readonly ordinal: number; readonly item: number; readonly payload: Ending }
   | { readonly kind: 'timer'; readonly task?: string; readonly ordinal?: number; readonly payload: TimerKind }
@@ -76,14 +77,12 @@ export type Letter = { readonly id: number } & (
 /** `delay`: before the action; `due`: the time that is waited for; `timeout`, `deadline`: of the try, of the run. */
 export type TimerKind = 'delay' | 'due' | 'timeout' | 'deadline' | 'watch'
 
-/** How an item ended; `result` and `error` only if the task has no more than this one. */
+/** How an item ended. */
 export interface Ending {
   readonly outcome: 'succeeded' | 'failed' | 'cancelled' | 'discarded' | 'expired' | 'missing'
   readonly reason?: string | null
   readonly code?: string | number | null
   readonly message?: string | null
-  readonly result?: Json
-  readonly error?: Json
 }
 
 /** What an advance wants done, all of it in one transaction, if the run is still as it was. */
