@@ -11,10 +11,10 @@ join fencepost.inbox i on i.run_id = r.id
 where r.ended_at is null and r.state <> 'paused'
   and not exists (select 1 from fencepost.call c where c.run_id = r.id)
 union all
-select t.run_id, format('task %s#%s of run %s waits for items that have all ended', t.task, t.ordinal, t.run_id), to_jsonb(t)
+select t.run_id, format('task %s#%s of run %s waits, and all its items have ended', t.task, t.ordinal, t.run_id), to_jsonb(t)
 from fencepost.task_run t
 join fencepost.run r on r.id = t.run_id and r.ended_at is null and r.state <> 'paused'
-where t.ended_at is null and t.state = 'running' and t.dispatched > 0 and (t.dispatched = t.total or t.stop is not null)
+where t.ended_at is null and t.state = 'running'
   and t.action !~ '^(core\.(echo|noop|fail|sleep|ask)|wait\.|workflow\.)'
   and t.dispatched = (select count(*) from fencepost.job j join fencepost.finished f on f.job_id = j.id
                       where j.run_id = t.run_id and j.run_task = t.task and j.ordinal = t.ordinal)

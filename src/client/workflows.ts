@@ -58,7 +58,9 @@ interface Tx {
 export class Workflows {
   readonly #db: Database
   readonly #bytesMax: number
-  readonly #result: StartedRun['result'] extends (options?: infer O) => unknown ? (id: string, options?: O) => Promise<Json> : never
+  readonly #result: StartedRun['result'] extends (options?: infer O) => unknown
+    ? (id: string, options?: O) => Promise<Json>
+    : never
   readonly #deployed = new Map<Workflow<never>, Promise<number>>()
 
   constructor(db: Database, bytesMax: number, result: (id: string, options?: { timeout?: Duration }) => Promise<Json>) {
@@ -105,7 +107,11 @@ export class Workflows {
     const { taskRuns } = await this.run(id)
     const all = taskRuns.filter((each) => each.task === task && (ordinal === undefined || each.ordinal === ordinal))
     const last = all.at(-1)
-    if (!last) throw unknownTask(task, taskRuns.map((each) => each.task))
+    if (!last)
+      throw unknownTask(
+        task,
+        taskRuns.map((each) => each.task),
+      )
     return readTaskRunResult(this.#db, id, task, last.ordinal)
   }
 
@@ -113,7 +119,10 @@ export class Workflows {
   runs(options: ListRunsOptions = {}): Promise<RunView[]> {
     checkOptionNames(options, ['workflow', 'state', 'limit'], 'runs()')
     if (options.state !== undefined && !runStates.includes(options.state)) {
-      throw new FencepostError('FP_OPTION_INVALID', `state must be ${runStates.join(', ')}, not ${shown(options.state)}`)
+      throw new FencepostError(
+        'FP_OPTION_INVALID',
+        `state must be ${runStates.join(', ')}, not ${shown(options.state)}`,
+      )
     }
     if (options.limit !== undefined) checkedInteger(options.limit, 'limit', 1, 10_000)
     return listRuns(this.#db, options)
@@ -177,7 +186,12 @@ export class Workflows {
     const { definition } = await this.run(id)
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')
     const question = asks.find(({ name }) => name === task)
-    if (!question) throw unknownTask(task, asks.map(({ name }) => name), 'asks nothing')
+    if (!question)
+      throw unknownTask(
+        task,
+        asks.map(({ name }) => name),
+        'asks nothing',
+      )
     const { form } = (question.input ?? {}) as { form?: Record<string, Parameter> }
     const checked = checkedValues(form ?? {}, answer, 'field', this.#bytesMax)
     if ('problems' in checked) {
@@ -190,8 +204,15 @@ export class Workflows {
   async #newest(name: string): Promise<StoredWorkflow> {
     const found = await readWorkflow(this.#db, checkedName(name, 'the workflow'))
     if (found) return found
-    const nearest = nearestName(name, (await this.list()).map((each) => each.name))
-    throw new FencepostError('FP_WORKFLOW_UNKNOWN', name, nearest === undefined ? {} : { hint: `Did you mean ${nearest}?` })
+    const nearest = nearestName(
+      name,
+      (await this.list()).map((each) => each.name),
+    )
+    throw new FencepostError(
+      'FP_WORKFLOW_UNKNOWN',
+      name,
+      nearest === undefined ? {} : { hint: `Did you mean ${nearest}?` },
+    )
   }
 
   async #deployOnce<Parameters>(workflow: Workflow<Parameters>): Promise<StoredWorkflow> {
@@ -236,7 +257,10 @@ export class Workflows {
 
 function checkedWorkflow<Parameters>(workflow: Workflow<Parameters>): Workflow<Parameters> {
   if (typeof workflow === 'object' && workflow !== null && 'definition' in workflow) return workflow
-  throw new FencepostError('FP_OPTION_INVALID', `a workflow, as workflow() makes it, is expected, not ${shown(workflow)}`)
+  throw new FencepostError(
+    'FP_OPTION_INVALID',
+    `a workflow, as workflow() makes it, is expected, not ${shown(workflow)}`,
+  )
 }
 
 function unknownTask(task: string, names: readonly string[], why = 'was not reached'): FencepostError {

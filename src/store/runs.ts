@@ -104,10 +104,14 @@ export interface Called {
 
 interface CalledRow {
   context: {
-    run: { id: string; revision: number; workflow: string; version: number; state: RunState; cancel_mode: Run['cancelMode'] } & Pick<
-      Run,
-      'parameters' | 'vars' | 'progress' | 'error'
-    >
+    run: {
+      id: string
+      revision: number
+      workflow: string
+      version: number
+      state: RunState
+      cancel_mode: Run['cancelMode']
+    } & Pick<Run, 'parameters' | 'vars' | 'progress' | 'error'>
     now: number
     inbox: Letter[]
     active: (TaskRun & ActiveDetail & { via_ordinal: number | null })[]
@@ -116,7 +120,10 @@ interface CalledRow {
 
 /** `tasks`: those whose code this process has. */
 export async function takeCalls(db: Database, tasks: readonly string[], limit: number): Promise<Called[]> {
-  const rows = await db.move<CalledRow>('select context from fencepost.take_calls($1::text[], $2)', () => [tasks, limit])
+  const rows = await db.move<CalledRow>('select context from fencepost.take_calls($1::text[], $2)', () => [
+    tasks,
+    limit,
+  ])
   return rows.map(({ context: { run, now, inbox, active } }) => ({
     run: { ...run, cancelMode: run.cancel_mode },
     nowMs: now,
@@ -126,7 +133,10 @@ export async function takeCalls(db: Database, tasks: readonly string[], limit: n
 }
 
 /** Each change is done whole, or not at all if its run is no longer as it was. */
-export async function advance(db: Database, changes: readonly unknown[]): Promise<Map<string, 'advanced' | 'conflict'>> {
+export async function advance(
+  db: Database,
+  changes: readonly unknown[],
+): Promise<Map<string, 'advanced' | 'conflict'>> {
   const rows = await db.move<{ run_id: string; answer: 'advanced' | 'conflict' }>(
     'select * from fencepost.advance($1::jsonb)',
     () => [JSON.stringify(changes)],
@@ -283,7 +293,12 @@ export interface RunDetail extends RunView {
   /** In the order in which they began. */
   readonly taskRuns: readonly TaskRunView[]
   /** Times that it waits for. */
-  readonly timers: readonly { readonly task: string | null; readonly ordinal: number | null; readonly kind: string; readonly dueAt: Date }[]
+  readonly timers: readonly {
+    readonly task: string | null
+    readonly ordinal: number | null
+    readonly kind: string
+    readonly dueAt: Date
+  }[]
   /** By the database's clock. */
   readonly now: Date
 }

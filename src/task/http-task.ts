@@ -6,7 +6,8 @@ import { checkedInteger, checkOptionNames } from './options.js'
 import type { Json } from './stored.js'
 import { definedTask, type Task, type TaskOptions } from './task.js'
 
-export interface HttpTaskOptions extends Pick<TaskOptions<StandardSchemaV1, undefined, unknown>, 'queue' | 'retry' | 'timeout' | 'gate'> {
+export interface HttpTaskOptions
+  extends Pick<TaskOptions<StandardSchemaV1, undefined, unknown>, 'queue' | 'retry' | 'timeout' | 'gate'> {
   /** The hosts that may be called: `api.example.com`, `api.example.com:8443`, `*.example.com`. No other is. */
   readonly allow: readonly string[]
   /** Of a response; 1 MiB by default. */
@@ -57,10 +58,20 @@ function isHostPattern(host: unknown): boolean {
   return typeof host === 'string' && /^(\*\.)?[a-z0-9_.[\]:-]+$/i.test(host) && !host.includes('//')
 }
 
-async function call(input: HttpInput, job: JobContext, allow: readonly string[], bytesMax: number): Promise<HttpResult> {
+async function call(
+  input: HttpInput,
+  job: JobContext,
+  allow: readonly string[],
+  bytesMax: number,
+): Promise<HttpResult> {
   let url = allowedUrl(input.url, allow)
   const headers = new Headers({ 'Idempotency-Key': job.id, ...input.headers })
-  let body = input.body === undefined || input.body === null ? undefined : typeof input.body === 'string' ? input.body : JSON.stringify(input.body)
+  let body =
+    input.body === undefined || input.body === null
+      ? undefined
+      : typeof input.body === 'string'
+        ? input.body
+        : JSON.stringify(input.body)
   if (body !== undefined && typeof input.body !== 'string' && !headers.has('content-type')) {
     headers.set('content-type', 'application/json')
   }
@@ -74,7 +85,12 @@ async function call(input: HttpInput, job: JobContext, allow: readonly string[],
       ...(body !== undefined && { body }),
     })
     const location = response.headers.get('location')
-    if (response.status < 300 || response.status > 399 || location === null || input.expect?.includes(response.status)) {
+    if (
+      response.status < 300 ||
+      response.status > 399 ||
+      location === null ||
+      input.expect?.includes(response.status)
+    ) {
       return resultOf(response, input.expect, bytesMax)
     }
     await response.body?.cancel()
@@ -94,7 +110,8 @@ async function call(input: HttpInput, job: JobContext, allow: readonly string[],
 function allowedUrl(text: string, allow: readonly string[]): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) throw httpError('BadUrl', `${shown(text)} is no http or https URL`)
-  if (url.username !== '' || url.password !== '') throw httpError('BadUrl', 'a URL must not carry a password; use headers')
+  if (url.username !== '' || url.password !== '')
+    throw httpError('BadUrl', 'a URL must not carry a password; use headers')
   if (!allow.some((pattern) => matches(url, pattern.toLowerCase()))) {
     throw httpError('HostNotAllowed', `${url.host} is not among the hosts that this worker allows: ${allow.join(', ')}`)
   }
@@ -103,10 +120,16 @@ function allowedUrl(text: string, allow: readonly string[]): URL {
 
 function matches(url: URL, pattern: string): boolean {
   const host = /:\d+$/.test(pattern) ? url.host : url.port === '' ? url.hostname : url.host
-  return pattern.startsWith('*.') ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1 : host === pattern
+  return pattern.startsWith('*.')
+    ? host.endsWith(pattern.slice(1)) && host.length > pattern.length - 1
+    : host === pattern
 }
 
-async function resultOf(response: Response, expect: readonly number[] | undefined, bytesMax: number): Promise<HttpResult> {
+async function resultOf(
+  response: Response,
+  expect: readonly number[] | undefined,
+  bytesMax: number,
+): Promise<HttpResult> {
   const text = await limitedText(response, bytesMax)
   const { status } = response
   if (expect ? !expect.includes(status) : !response.ok) {
@@ -148,7 +171,9 @@ const httpInput: StandardSchemaV1<HttpInput> = {
       const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
       const issues = [
         ...(typeof given['url'] === 'string' ? [] : [{ message: 'url must be text', path: ['url'] }]),
-        ...(given['method'] === undefined || /^[A-Za-z]+$/.test(String(given['method'])) ? [] : [{ message: 'method must be one of HTTP', path: ['method'] }]),
+        ...(given['method'] === undefined || /^[A-Za-z]+$/.test(String(given['method']))
+          ? []
+          : [{ message: 'method must be one of HTTP', path: ['method'] }]),
         ...(isTexts(given['headers']) ? [] : [{ message: 'headers must be an object of texts', path: ['headers'] }]),
         ...(isStatuses(given['expect']) ? [] : [{ message: 'expect must be a list of statuses', path: ['expect'] }]),
         ...Object.keys(given)
@@ -162,9 +187,13 @@ const httpInput: StandardSchemaV1<HttpInput> = {
 
 function isTexts(value: unknown): boolean {
   if (value === undefined || value === null) return true
-  return typeof value === 'object' && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+  return (
+    typeof value === 'object' && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string')
+  )
 }
 
 function isStatuses(value: unknown): boolean {
-  return value === undefined || value === null || (Array.isArray(value) && value.every((status) => Number.isInteger(status)))
+  return (
+    value === undefined || value === null || (Array.isArray(value) && value.every((status) => Number.isInteger(status)))
+  )
 }

@@ -130,13 +130,21 @@ export class Advancer {
     const jobs = change.jobs.map(async (items) => {
       const task = tasks.get(items.action)
       if (!task || (task.gates.length === 0 && !task.group)) return items
-      return { ...items, gates: await Promise.all(items.inputs.map((input) => gatesOfItem(task, input, change.run, items))) }
+      return {
+        ...items,
+        gates: await Promise.all(items.inputs.map((input) => gatesOfItem(task, input, change.run, items))),
+      }
     })
     return { ...change, jobs: await Promise.all(jobs) }
   }
 }
 
-async function gatesOfItem(task: Task, input: Json, run: string, items: ItemJobs): Promise<readonly StoredGate[] | null> {
+async function gatesOfItem(
+  task: Task,
+  input: Json,
+  run: string,
+  items: ItemJobs,
+): Promise<readonly StoredGate[] | null> {
   const own: StoredGate[] =
     items.concurrency === null
       ? []
@@ -183,8 +191,14 @@ class LookedUp implements Known {
     const { task, ordinal } = what
     const { result, error, items } = await readTaskRunResult(this.#db, this.#runId, task, ordinal)
     const hasItems = this.#plan.tasks.get(task)?.definition.items != null
-    const inline = hasItems && Array.isArray(result) ? result.map((each) => ({ status: 'succeeded' as const, result: each, error: null })) : undefined
+    const inline =
+      hasItems && Array.isArray(result)
+        ? result.map((each) => ({ status: 'succeeded' as const, result: each, error: null }))
+        : undefined
     const all = items ?? inline
-    this.#results.set(`${task}/${ordinal}`, all ? { result: all.map((item) => item.result), error, items: all } : { result, error })
+    this.#results.set(
+      `${task}/${ordinal}`,
+      all ? { result: all.map((item) => item.result), error, items: all } : { result, error },
+    )
   }
 }

@@ -50,7 +50,10 @@ export interface Wait {
 }
 
 export function waitOf(action: string, input: Json, nowMs: number): Wait {
-  const given = (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}) as Record<string, Json>
+  const given = (typeof input === 'object' && input !== null && !Array.isArray(input) ? input : {}) as Record<
+    string,
+    Json
+  >
   switch (action) {
     case 'wait.signal':
       return { input, name: String(given['name']) }
@@ -76,7 +79,8 @@ export function waitOf(action: string, input: Json, nowMs: number): Wait {
 
 function timeOf(value: Json | undefined): number {
   const at = typeof value === 'number' ? value : Date.parse(String(value))
-  if (!Number.isFinite(at) || Math.abs(at) > 8.64e15) throw unfit('time', 'a timestamp like 2030-01-31T08:00:00Z', value)
+  if (!Number.isFinite(at) || Math.abs(at) > 8.64e15)
+    throw unfit('time', 'a timestamp like 2030-01-31T08:00:00Z', value)
   return at
 }
 
@@ -103,20 +107,25 @@ export function listOf(value: Json, { zipped, batchSize }: Items): Json[] {
     throw new ActionFailure(`with_items must be a list, not ${describe(list)}`, 'FP_ITEMS_NO_LIST')
   }
   if (batchSize === null) return list
-  return Array.from({ length: Math.ceil(list.length / batchSize) }, (_, n) => list.slice(n * batchSize, (n + 1) * batchSize))
+  return Array.from({ length: Math.ceil(list.length / batchSize) }, (_, n) =>
+    list.slice(n * batchSize, (n + 1) * batchSize),
+  )
 }
 
 function zip(lists: Record<string, Json>): Json[] {
   const named = Object.entries(lists)
   for (const [name, list] of named) {
-    if (!Array.isArray(list)) throw new ActionFailure(`${name} of with_items must be a list, not ${describe(list)}`, 'FP_ITEMS_NO_LIST')
+    if (!Array.isArray(list))
+      throw new ActionFailure(`${name} of with_items must be a list, not ${describe(list)}`, 'FP_ITEMS_NO_LIST')
   }
   const lengths = named.map(([, list]) => (list as Json[]).length)
   if (new Set(lengths).size > 1) {
     const each = named.map(([name], n) => `${name} has ${lengths[n]}`).join(', ')
     throw new ActionFailure(`the lists of with_items must have the same length: ${each}`, 'FP_ITEMS_UNEVEN')
   }
-  return Array.from({ length: lengths[0] ?? 0 }, (_, n) => Object.fromEntries(named.map(([name, list]) => [name, (list as Json[])[n] as Json])))
+  return Array.from({ length: lengths[0] ?? 0 }, (_, n) =>
+    Object.fromEntries(named.map(([name, list]) => [name, (list as Json[])[n] as Json])),
+  )
 }
 
 export function concurrencyOf(value: Json): number {
@@ -131,7 +140,8 @@ function describe(value: Json | undefined): string {
 
 /** `where` names the part of the definition. */
 export function troubleOf(error: unknown, where: string): Trouble {
-  if (error instanceof ExpressionError) return { code: 'FP_EXPRESSION', message: `${where}: ${error.problem}`, place: error.text }
+  if (error instanceof ExpressionError)
+    return { code: 'FP_EXPRESSION', message: `${where}: ${error.problem}`, place: error.text }
   if (error instanceof ActionFailure) return { code: error.code, message: error.message }
   throw error
 }

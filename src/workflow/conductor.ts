@@ -3,9 +3,32 @@ import { limits } from '../limits.js'
 import { type Expression, ExpressionError, type Scope } from './expression.js'
 import { Joins } from './joins.js'
 import type { Plan, TaskPlan } from './plan.js'
-import type { Change, Ending, ItemJobs, Letter, NewRun, Progress, Run, RunState, Status, TaskRun, Trouble } from './run.js'
+import type {
+  Change,
+  Ending,
+  ItemJobs,
+  Letter,
+  NewRun,
+  Progress,
+  Run,
+  RunState,
+  Status,
+  TaskRun,
+  Trouble,
+} from './run.js'
 import type { Template } from './template.js'
-import { concurrencyOf, isInline, isJob, isRun, isWait, listOf, runInline, troubleOf, type Wait, waitOf } from './built-in-actions.js'
+import {
+  concurrencyOf,
+  isInline,
+  isJob,
+  isRun,
+  isWait,
+  listOf,
+  runInline,
+  troubleOf,
+  type Wait,
+  waitOf,
+} from './built-in-actions.js'
 
 /** What an advance decides on. */
 export interface Situation {
@@ -120,6 +143,7 @@ class Conductor {
       this.#endWhatIsDone()
       if (this.#state === 'running') this.#failUnmeetableJoins()
       if (this.#state !== 'running') this.#stopAll()
+      this.#endWhatIsDone()
       endings = this.#endings
       for (const task of this.#active) if (!task.ended) this.#dispatch(task)
       // What could not be made has ended at once, and something may follow from that.
@@ -146,7 +170,13 @@ class Conductor {
       }
       case 'signal': {
         const payload = letter.payload ?? null
-        const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && task.action === 'wait.signal' && isNamed(task.input, letter.task))
+        const waits = this.#active.find(
+          (task) =>
+            !task.ended &&
+            task.state === 'waiting' &&
+            task.action === 'wait.signal' &&
+            isNamed(task.input, letter.task),
+        )
         if (waits) this.#end(waits, 'succeeded', payload, null)
         else this.#progress.signals.push({ name: letter.task, payload })
         return
@@ -178,7 +208,10 @@ class Conductor {
       this.#change.timers.push({ task: null, ordinal: null, kind: 'deadline', ms: definition.timeoutMs })
     }
     try {
-      this.#vars = this.#plan.vars.evaluate({ parameters: this.#run.parameters, run: this.#runScope() }) as Record<string, Json>
+      this.#vars = this.#plan.vars.evaluate({ parameters: this.#run.parameters, run: this.#runScope() }) as Record<
+        string,
+        Json
+      >
     } catch (error) {
       return this.#fail(troubleOf(error, 'vars'))
     }
@@ -207,7 +240,10 @@ class Conductor {
         this.#end(task, 'timed_out', null, { code: 'FP_NOT_ANSWERED', message: 'nobody answered in time' })
       } else this.#end(task, 'succeeded', null, null)
     } else if (kind === 'timeout') {
-      const error = { code: 'FP_TIMED_OUT', message: `timed out after ${this.#plan.tasks.get(task.task)?.definition.timeoutMs} ms` }
+      const error = {
+        code: 'FP_TIMED_OUT',
+        message: `timed out after ${this.#plan.tasks.get(task.task)?.definition.timeoutMs} ms`,
+      }
       if (!isRun(task.action)) return this.#end(task, 'timed_out', null, error)
       task.stop = 'all'
       task.error = error
@@ -221,9 +257,11 @@ class Conductor {
     else {
       task.failed++
       // One that was cancelled because the task stops is not what went wrong.
-      if (ending.outcome !== 'cancelled') task.error ??= errorOf(ending, task.ending?.error ?? null, this.#isSingle(task) ? null : item)
+      if (ending.outcome !== 'cancelled')
+        task.error ??= errorOf(ending, task.ending?.error ?? null, this.#isSingle(task) ? null : item)
     }
-    if (this.#isSingle(task)) this.#ended.set(key(task), { result: task.ending?.result ?? null, error: task.error as Json })
+    if (this.#isSingle(task))
+      this.#ended.set(key(task), { result: task.ending?.result ?? null, error: task.error as Json })
     else if (task.failed > 0 && this.#itemsOf(task)?.onFailure === 'fail') task.stop ??= 'unstarted'
   }
 
@@ -252,8 +290,10 @@ class Conductor {
       const result = this.#isSingle(task) ? (this.#ended.get(key(task))?.result ?? null) : undefined
       const mayFail = this.#itemsOf(task)?.onFailure === 'continue'
       if (isWhole && (task.failed === 0 || (mayFail && task.stop === null))) this.#end(task, 'succeeded', result, null)
-      else if (task.error === null) this.#end(task, 'cancelled', result, { code: 'FP_CANCELLED', message: 'it was cancelled' })
-      else if (this.#isSingle(task)) this.#end(task, task.error.code === 'FP_TIMED_OUT' ? 'timed_out' : 'failed', result, task.error)
+      else if (task.error === null)
+        this.#end(task, 'cancelled', result, { code: 'FP_CANCELLED', message: 'it was cancelled' })
+      else if (this.#isSingle(task))
+        this.#end(task, task.error.code === 'FP_TIMED_OUT' ? 'timed_out' : 'failed', result, task.error)
       else this.#end(task, 'failed', undefined, itemsTrouble(task))
     }
   }
@@ -290,18 +330,28 @@ class Conductor {
     this.#vars = fired.vars
     const wasDealtWith = [...fired.do].some((target) => target !== 'continue' && target !== 'fail')
     if (fired.do.has('fail')) {
-      this.#fail({ ...(task.error ?? {}), code: 'FP_RUN_FAILED', message: `task ${task.task} says that the run fails`, task: task.task })
+      this.#fail({
+        ...(task.error ?? {}),
+        code: 'FP_RUN_FAILED',
+        message: `task ${task.task} says that the run fails`,
+        task: task.task,
+      })
       return
     }
     if (status !== 'succeeded' && !wasDealtWith) {
       const why = task.error?.message ?? status
-      this.#fail({ ...(task.error ?? {}), message: `task ${task.task} ${status === 'timed_out' ? 'timed out' : status}: ${why}`, task: task.task })
+      this.#fail({
+        ...(task.error ?? {}),
+        message: `task ${task.task} ${status === 'timed_out' ? 'timed out' : status}: ${why}`,
+        task: task.task,
+      })
       return
     }
     for (const target of fired.do) {
       const next = this.#plan.tasks.get(target === 'retry' ? task.task : target)
       if (!next) continue
-      if (target === 'retry' || next.definition.join === null || this.#joins.arrive(task.task, next)) this.#activate(next, task)
+      if (target === 'retry' || next.definition.join === null || this.#joins.arrive(task.task, next))
+        this.#activate(next, task)
     }
   }
 
@@ -335,7 +385,13 @@ class Conductor {
       const latest = this.#progress.latest[name]
       if (!latest) continue
       const { result, error, items } = this.#resultOf(name, latest.ordinal)
-      tasks[name] = { status: latest.status, ordinal: latest.ordinal, result, error, ...(items && { items: items as unknown as Json }) }
+      tasks[name] = {
+        status: latest.status,
+        ordinal: latest.ordinal,
+        result,
+        error,
+        ...(items && { items: items as unknown as Json }),
+      }
     }
     return { parameters: this.#run.parameters as Json, vars, tasks, run: this.#runScope() }
   }
@@ -358,7 +414,10 @@ class Conductor {
     this.#progress.ordinals[name] = ordinal
     const all = Object.values(this.#progress.ordinals).reduce((sum, count) => sum + count, 0)
     if (all > limits.activationsMax) {
-      return this.#fail({ code: 'FP_RUN_TOO_LONG', message: `the run has begun more than ${limits.activationsMax} tasks: is there a cycle that never ends?` })
+      return this.#fail({
+        code: 'FP_RUN_TOO_LONG',
+        message: `the run has begun more than ${limits.activationsMax} tasks: is there a cycle that never ends?`,
+      })
     }
     const task: Active = {
       task: name,
@@ -402,7 +461,9 @@ class Conductor {
         task.items = list
         task.slice = list.slice(0, itemsAtOnce)
         task.total = list.length
-        const concurrency = plan.concurrency ? concurrencyOf(plan.concurrency.evaluate(this.#scope(plan.concurrency))) : items.concurrency
+        const concurrency = plan.concurrency
+          ? concurrencyOf(plan.concurrency.evaluate(this.#scope(plan.concurrency)))
+          : items.concurrency
         task.concurrency = concurrency as number | null
         if (isInline(action)) {
           const results = list.map((item, index) => runInline(action, this.#input(plan, item, index)))
@@ -427,7 +488,8 @@ class Conductor {
     task.input = wait.input
     if (wait.name !== undefined) {
       const kept = this.#progress.signals.findIndex(({ name }) => name === wait.name)
-      if (kept >= 0) return this.#end(task, 'succeeded', this.#progress.signals.splice(kept, 1)[0]?.payload ?? null, null)
+      if (kept >= 0)
+        return this.#end(task, 'succeeded', this.#progress.signals.splice(kept, 1)[0]?.payload ?? null, null)
     }
     if (wait.asks && task.task in this.#progress.answers) {
       const answer = this.#progress.answers[task.task] ?? null
@@ -436,7 +498,12 @@ class Conductor {
     }
     if (wait.run !== undefined) this.#change.watch.push({ task: task.task, ordinal: task.ordinal, run: wait.run })
     if (wait.at !== undefined) {
-      this.#change.timers.push({ task: task.task, ordinal: task.ordinal, kind: 'due', at: new Date(wait.at).toISOString() })
+      this.#change.timers.push({
+        task: task.task,
+        ordinal: task.ordinal,
+        kind: 'due',
+        at: new Date(wait.at).toISOString(),
+      })
     }
     if (wait.ms !== undefined) this.#timer(task, 'due', wait.ms)
     if (timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
@@ -490,7 +557,13 @@ class Conductor {
 
   /** There is nothing to make of it now. */
   #isMade(task: Active): boolean {
-    return task.ended || task.state !== 'running' || task.stop !== null || task.dispatched === task.total || roomFor(task) === 0
+    return (
+      task.ended ||
+      task.state !== 'running' ||
+      task.stop !== null ||
+      task.dispatched === task.total ||
+      roomFor(task) === 0
+    )
   }
 
   #makeJobs(task: Active, plan: TaskPlan, from: number, inputs: readonly Json[]): void {
@@ -514,7 +587,17 @@ class Conductor {
             }),
           }
     task.dispatched += inputs.length
-    this.#change.jobs.push({ task: task.task, ordinal: task.ordinal, action, from, inputs, delayMs, failuresMax: retry?.count ?? null, policy, concurrency })
+    this.#change.jobs.push({
+      task: task.task,
+      ordinal: task.ordinal,
+      action,
+      from,
+      inputs,
+      delayMs,
+      failuresMax: retry?.count ?? null,
+      policy,
+      concurrency,
+    })
   }
 
   #makeRuns(task: Active, from: number, inputs: readonly Json[]): void {
@@ -529,7 +612,15 @@ class Conductor {
         break
       }
       const { version, needs } = workflow as StartableWorkflow
-      this.#change.runs.push({ task: task.task, ordinal: task.ordinal, item: from + index, workflow: name, version, needs, parameters: checked.parameters })
+      this.#change.runs.push({
+        task: task.task,
+        ordinal: task.ordinal,
+        item: from + index,
+        workflow: name,
+        version,
+        needs,
+        parameters: checked.parameters,
+      })
       task.dispatched++
     }
     if (task.stop !== null && inputs.length > 0) this.#endUnmade(task)
@@ -547,7 +638,8 @@ class Conductor {
     for (const task of this.#active) {
       if (task.ended) continue
       if (task.stop !== 'all') task.stop = stop
-      if (task.state !== 'running') this.#end(task, 'cancelled', null, { code: 'FP_RUN_STOPPED', message: 'the run stops' })
+      if (task.state !== 'running')
+        this.#end(task, 'cancelled', null, { code: 'FP_RUN_STOPPED', message: 'the run stops' })
     }
   }
 
@@ -601,7 +693,9 @@ class Conductor {
       progress: this.#progress,
       output: this.#output,
       error: this.#error,
-      begin: this.#active.filter(({ isNew }) => isNew).map((task) => ({ ...plain(task), items: isInline(task.action) ? null : task.items })),
+      begin: this.#active
+        .filter(({ isNew }) => isNew)
+        .map((task) => ({ ...plain(task), items: isInline(task.action) ? null : task.items })),
       update: this.#active.filter(({ isNew }) => !isNew).map(plain),
       ...this.#change,
       more: !isOver && this.#active.some((task) => !this.#isMade(task)),
@@ -641,5 +735,9 @@ function errorOf({ outcome, reason, code, message }: Ending, error: Json, item: 
 
 function itemsTrouble({ failed, total, error }: TaskRun): Trouble {
   const first = error?.['item'] === undefined ? error?.message : `item ${String(error['item'])}: ${error.message}`
-  return { ...error, code: 'FP_ITEMS_FAILED', message: `${failed} of ${total} items did not succeed; the first: ${first}` }
+  return {
+    ...error,
+    code: 'FP_ITEMS_FAILED',
+    message: `${failed} of ${total} items did not succeed; the first: ${first}`,
+  }
 }

@@ -21,7 +21,11 @@ export interface TaskPlan {
   readonly input: Template
   readonly items: Template | null
   readonly concurrency: Expression | null
-  readonly next: readonly { readonly when: Expression | null; readonly publish: Template; readonly do: readonly string[] }[]
+  readonly next: readonly {
+    readonly when: Expression | null
+    readonly publish: Template
+    readonly do: readonly string[]
+  }[]
   /** The tasks with an edge into this one, and those that an edge of this one leads to. */
   readonly sources: readonly string[]
   readonly targets: readonly string[]

@@ -66,11 +66,22 @@ export interface TaskRun {
 /** Letters of items of a list that succeeded come together. */
 export type Letter = { readonly ids: readonly number[] } & (
   | { readonly kind: 'start' }
-  | { readonly kind: 'item'; readonly task: string; readonly ordinal: number; readonly item: number; readonly payload: Ending }
+  | {
+      readonly kind: 'item'
+      readonly task: string
+      readonly ordinal: number
+      readonly item: number
+      readonly payload: Ending
+    }
   | { readonly kind: 'timer'; readonly task?: string; readonly ordinal?: number; readonly payload: TimerKind }
   | { readonly kind: 'signal'; readonly task: string; readonly payload?: Json }
   | { readonly kind: 'answer'; readonly task: string; readonly payload?: Json }
-  | { readonly kind: 'watched'; readonly task: string; readonly ordinal: number; readonly payload: Ending & { run: string } }
+  | {
+      readonly kind: 'watched'
+      readonly task: string
+      readonly ordinal: number
+      readonly payload: Ending & { run: string }
+    }
   | { readonly kind: 'rerun'; readonly task: string; readonly ordinal: number; readonly payload: boolean }
 )
 

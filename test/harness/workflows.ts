@@ -83,7 +83,8 @@ export async function setupRuns({ workers = 1, concurrency = 10 } = {}) {
       input: z.object({ failures: z.number(), code: z.string().optional() }),
       retry: { limit: 0 },
       run: ({ failures, code }, job) => {
-        if (job.failures < failures) throw Object.assign(new Error(`failure ${job.failures + 1}`), { code: code ?? 'Flaky' })
+        if (job.failures < failures)
+          throw Object.assign(new Error(`failure ${job.failures + 1}`), { code: code ?? 'Flaky' })
         return job.failures
       },
     }),

@@ -30,7 +30,9 @@ async function setupHttp(answer: (request: IncomingMessage, response: ServerResp
   const { url } = await setup()
   const fp = await fencepost({ database: url, migrate: false })
   onTestFinished(() => fp.close())
-  await fp.work([httpTask({ allow: [`127.0.0.1:${port}`], retry: { limit: 1, delay: 1 }, bodyBytesMax: 1_000 })], { poll: '50ms' })
+  await fp.work([httpTask({ allow: [`127.0.0.1:${port}`], retry: { limit: 1, delay: 1 }, bodyBytesMax: 1_000 })], {
+    poll: '50ms',
+  })
   const run = async (input: string) => {
     const workflow = workflowOf(`
 name: call
@@ -51,7 +53,9 @@ it('calls a host that is allowed, with the id of its job as the idempotency key 
     response.writeHead(heard.length === 1 ? 503 : 200, { 'content-type': 'application/json' })
     response.end('{"ok":true}')
   })
-  expect(await run('{ url: "http://127.0.0.1:{{ parameters.port }}/pay", body: { cents: 5 }, headers: { x-a: b } }')).toMatchObject({
+  expect(
+    await run('{ url: "http://127.0.0.1:{{ parameters.port }}/pay", body: { cents: 5 }, headers: { x-a: b } }'),
+  ).toMatchObject({
     state: 'succeeded',
     output: { status: 200, body: { ok: true } },
   })
@@ -77,7 +81,12 @@ it.each([
 
 it('follows a redirect only to where it may go, and tells no other host its secrets', async () => {
   const { run, heard } = await setupHttp((request, response, port) => {
-    const to = request.url === '/out' ? 'http://example.com/' : request.url === '/in' ? `http://127.0.0.1:${port}/there` : undefined
+    const to =
+      request.url === '/out'
+        ? 'http://example.com/'
+        : request.url === '/in'
+          ? `http://127.0.0.1:${port}/there`
+          : undefined
     response.writeHead(to ? 302 : 200, to ? { location: to } : {})
     response.end('there')
   })
@@ -96,7 +105,9 @@ it('a status that is not expected is a failure, and so is a body that is too lar
     code: 'Http404',
     message: 'task call failed: 404 Not Found: nothing here',
   })
-  expect(await run('{ url: "http://127.0.0.1:{{ parameters.port }}/404", expect: [404] }')).toMatchObject({ output: { status: 404 } })
+  expect(await run('{ url: "http://127.0.0.1:{{ parameters.port }}/404", expect: [404] }')).toMatchObject({
+    output: { status: 404 },
+  })
   expect(await run('{ url: "http://127.0.0.1:{{ parameters.port }}/large" }')).toMatchObject({ code: 'BodyTooLarge' })
 })
 

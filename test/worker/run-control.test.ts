@@ -57,7 +57,11 @@ it.each(['allow_finish', 'cancel_running'] as const)('cancels: %s', async (mode)
     expect(await sql('select count(*) as n from fencepost.leased')).toEqual([{ n: 2 }])
     cues.release('a', 'b')
   }
-  expect(await ended(id)).toMatchObject({ state: 'cancelled', message: 'not wanted', path: ['each#1 cancelled', 'first#1 succeeded'] })
+  expect(await ended(id)).toMatchObject({
+    state: 'cancelled',
+    message: 'not wanted',
+    path: ['each#1 cancelled', 'first#1 succeeded'],
+  })
   expect(await sql('select outcome, count(*) as n from fencepost.finished group by 1 order by 1')).toEqual(
     mode === 'allow_finish'
       ? [
@@ -135,7 +139,9 @@ it('says why it does not rerun', async () => {
   await expect(fp.workflows.rerun(id, { from: 'first' })).rejects.toMatchObject({ code: 'FP_RUN_STATE' })
   cues.release('first')
   await ended(id)
-  await expect(fp.workflows.rerun(id, { from: 'frist' })).rejects.toMatchObject({ hint: expect.stringContaining('first') })
+  await expect(fp.workflows.rerun(id, { from: 'frist' })).rejects.toMatchObject({
+    hint: expect.stringContaining('first'),
+  })
   await expect(fp.workflows.rerun('01890000-0000-7000-8000-00000000dead', { from: 'first' })).rejects.toMatchObject({
     code: 'FP_RUN_UNKNOWN',
   })
@@ -183,7 +189,10 @@ it('runs workflows as items, some at a time, and passes their outputs and failur
   const bad = await start(parent('[1, 101]'))
   expect(await ended(bad.id)).toMatchObject({ state: 'failed', code: 'FP_ITEMS_FAILED' })
   const unfit = await start(parent('[1, a]'))
-  expect(await ended(unfit.id)).toMatchObject({ state: 'failed', message: expect.stringContaining('must be a whole number') })
+  expect(await ended(unfit.id)).toMatchObject({
+    state: 'failed',
+    message: expect.stringContaining('must be a whole number'),
+  })
 })
 
 it('cancels the runs that are its items with it', async () => {
@@ -200,5 +209,8 @@ it('cancels the runs that are its items with it', async () => {
 it('a run that waits for a workflow that is not there fails, and says so', async () => {
   const { start, ended } = await setupRuns()
   const { id } = await start(parent('[1]'))
-  expect(await ended(id)).toMatchObject({ state: 'failed', message: expect.stringContaining('there is no workflow child') })
+  expect(await ended(id)).toMatchObject({
+    state: 'failed',
+    message: expect.stringContaining('there is no workflow child'),
+  })
 })

@@ -95,7 +95,10 @@ it('makes batches', async () => {
 it('a failed item fails the task, whatever the last one said; what has not begun does not begin', async () => {
   const { start, cues, ended, fp } = await setupRuns()
   const list = [{ failures: 9 }, { failures: 0 }, { failures: 0 }, { failures: 0 }]
-  const { id } = await start(itemsOf('action: flaky\nconcurrency: 1\ninput: "{{ item }}"', ', { when: "{{ failed() }}", do: mend }'), { list })
+  const { id } = await start(
+    itemsOf('action: flaky\nconcurrency: 1\ninput: "{{ item }}"', ', { when: "{{ failed() }}", do: mend }'),
+    { list },
+  )
   expect(await ended(id)).toMatchObject({
     state: 'succeeded',
     path: ['each#1 failed', 'mend#1 succeeded'],
@@ -110,7 +113,9 @@ it('a failed item fails the task, whatever the last one said; what has not begun
 it('on_item_failure: continue gives each item its chance', async () => {
   const { run } = await setupRuns()
   const list = [{ failures: 9 }, { failures: 0 }, { failures: 9 }, { failures: 0 }]
-  expect(await run(itemsOf('action: flaky\nconcurrency: 1\non_item_failure: continue\ninput: "{{ item }}"'), { list })).toMatchObject({
+  expect(
+    await run(itemsOf('action: flaky\nconcurrency: 1\non_item_failure: continue\ninput: "{{ item }}"'), { list }),
+  ).toMatchObject({
     state: 'succeeded',
     output: { all: [null, 0, null, 0], items: ['failed', 'succeeded', 'failed', 'succeeded'] },
   })
@@ -120,10 +125,14 @@ it('retries each item by itself, if its error is worth it', async () => {
   const { run, sql } = await setupRuns()
   const list = [{ failures: 2 }, { failures: 0 }, { failures: 1, code: 'BadInput' }]
   const retry = `retry: { count: 3, delay: 1ms, backoff: fixed, when: "{{ error.code != 'BadInput' }}" }`
-  expect(await run(itemsOf(`action: flaky\non_item_failure: continue\n${retry}\ninput: "{{ item }}"`), { list })).toMatchObject({
+  expect(
+    await run(itemsOf(`action: flaky\non_item_failure: continue\n${retry}\ninput: "{{ item }}"`), { list }),
+  ).toMatchObject({
     output: { all: [2, 0, null], items: ['succeeded', 'succeeded', 'failed'] },
   })
-  expect(await sql('select j.item, f.failures from fencepost.finished f join fencepost.job j on j.id = f.job_id order by 1')).toEqual([
+  expect(
+    await sql('select j.item, f.failures from fencepost.finished f join fencepost.job j on j.id = f.job_id order by 1'),
+  ).toEqual([
     { item: 0, failures: 2 },
     { item: 1, failures: 0 },
     { item: 2, failures: 1 },
@@ -170,7 +179,10 @@ tasks:
 
 it('makes more items than fit into one advance', async () => {
   const { run, sql } = await setupRuns({ workers: 2, concurrency: 100 })
-  const text = itemsOf('action: echo\ninput: "{{ index }}"').replace('"{{ parameters.list }}"', '"{{ range(0, 12000) }}"')
+  const text = itemsOf('action: echo\ninput: "{{ index }}"').replace(
+    '"{{ parameters.list }}"',
+    '"{{ range(0, 12000) }}"',
+  )
   const ended = await run(text)
   expect(ended).toMatchObject({ state: 'succeeded', path: ['after#1 succeeded', 'each#1 succeeded'] })
   expect((ended.output as { all: number[] }).all).toEqual(Array.from({ length: 12_000 }, (_, n) => n))

@@ -92,7 +92,10 @@ tasks:
   await vi.waitUntil(async () => (await fp.workflows.run(id)).state === 'failing', { timeout: 10_000 })
   expect(await fp.workflows.run(id)).toMatchObject({ error: { code: 'FP_JOIN_UNMET' } })
   cues.release('long')
-  expect(await ended(id)).toMatchObject({ state: 'failed', path: ['a#1 succeeded', 'b#1 succeeded', 'long#1 succeeded'] })
+  expect(await ended(id)).toMatchObject({
+    state: 'failed',
+    path: ['a#1 succeeded', 'b#1 succeeded', 'long#1 succeeded'],
+  })
 })
 
 it('goes round in a cycle, each activation with an ordinal of its own', async () => {

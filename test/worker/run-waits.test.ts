@@ -91,7 +91,9 @@ it('asks a person, checks the answer, and goes on with it', async () => {
 
 it('keeps an answer that comes before the question', async () => {
   const { fp, ended, tasks, start } = await setupRuns()
-  const { id } = await start(approval.replace('tasks:', 'tasks:\n  - { name: gate, wait_for: { signal: open }, next: [{ do: approve }] }'))
+  const { id } = await start(
+    approval.replace('tasks:', 'tasks:\n  - { name: gate, wait_for: { signal: open }, next: [{ do: approve }] }'),
+  )
   await waiting(fp, id, 'gate')
   await fp.workflows.answer(id, 'approve', { approved: true, note: 'early' })
   await fp.workflows.signal(id, 'open')
@@ -104,7 +106,11 @@ it('an approval expires, by the clock of the database', async () => {
   const { id } = await start(approval)
   await waiting(fp, id, 'approve')
   await advanceClock(2 * 3_600_000)
-  expect(await ended(id)).toMatchObject({ state: 'succeeded', output: 'lapsed', path: ['approve#1 timed_out', 'lapse#1 succeeded'] })
+  expect(await ended(id)).toMatchObject({
+    state: 'succeeded',
+    output: 'lapsed',
+    path: ['approve#1 timed_out', 'lapse#1 succeeded'],
+  })
 })
 
 it('sleeps, and waits for a time, without a worker', async () => {
@@ -116,7 +122,11 @@ tasks:
   - { name: until, wait_for: { time: "2000-01-01T00:00:00Z" } }
 `)
   await waiting(fp, id, 'sleep')
-  await vi.waitUntil(async () => (await fp.workflows.run(id)).taskRuns.some(({ task, state }) => task === 'until' && state === 'succeeded'), { timeout: 10_000 })
+  await vi.waitUntil(
+    async () =>
+      (await fp.workflows.run(id)).taskRuns.some(({ task, state }) => task === 'until' && state === 'succeeded'),
+    { timeout: 10_000 },
+  )
   expect(await sql('select 1 from fencepost.job')).toEqual([])
   await advanceClock(3_600_000)
   expect(await ended(id)).toMatchObject({ state: 'succeeded' })
