@@ -34,7 +34,7 @@ export function interpret(
     const [task] = open.splice(pick(open.length), 1) as [RandomTask]
     const [status, result] = outcomeOf(task, workflows)
     const ordinal = (activations[task.name] ??= []).push(status)
-    last[task.name] = [status, result]
+    last[task.name] = [status, status === 'succeeded' ? result : null]
     const named = new Set(task.next.filter(({ when }) => holds(when, status, ordinal)).flatMap((next) => next.do))
     if (status === 'failed' && named.size === 0) state = 'failed'
     for (const name of named) {

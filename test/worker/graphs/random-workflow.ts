@@ -108,8 +108,12 @@ export function randomWorkflow(seed: number, child: string | undefined): RandomW
     if (sources.size !== 1 || !sources.has(task.name)) return task
     return { ...task, next: task.next.filter((transition) => !transition.do.includes(task.name)) }
   })
+  // Of a list of which one item failed, some others may not have begun: its results are nobody's to tell.
   const output = Object.fromEntries(
-    names.map((name) => [name, `{{ has(tasks.${name}) ? [tasks.${name}.status, tasks.${name}.result] : [] }}`]),
+    names.map((name) => [
+      name,
+      `{{ has(tasks.${name}) ? [tasks.${name}.status, tasks.${name}.status == 'succeeded' ? tasks.${name}.result : null] : [] }}`,
+    ]),
   )
   return { name: `graph-${seed}`, tasks: reachable, output }
 }
