@@ -95,7 +95,9 @@ begin
   update fencepost.task_run t
   set state = u.state, ended_at = case when u.ended then v_now end, total = u.total, dispatched = u.dispatched,
       succeeded = u.succeeded, failed = u.failed, stop = u.stop, result = coalesce(u.result, t.result),
-      input = coalesce(u.input, t.input), error = u.error
+      input = coalesce(u.input, t.input), error = u.error,
+      -- Those that were let end may be asked after all.
+      stopped = case when u.stop is distinct from t.stop then 0 else t.stopped end
   from jsonb_to_recordset(p_change -> 'update') as u(
     task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
     stop text, state text, input jsonb, result jsonb, error jsonb)
@@ -232,6 +234,7 @@ begin
   set state = 'cancelling', cancel_mode = 'cancel_running', revision = r.revision + 1, busy_until = null
   where r.id = any (v_mine) and (r.state <> 'cancelling' or r.cancel_mode <> 'cancel_running');
   perform fencepost.call_runs(v_mine);
+  perform fencepost.resume_gates(v_mine);
   return not exists (
     select 1 from fencepost.run r where r.id = any (p_run_ids) and r.ended_at is null and r.id <> all (v_mine));
 end $$;

@@ -51,10 +51,7 @@ begin
     return;
   end if;
   perform fencepost.call_runs(array[p_run_id]); -- guard: control_run.resume_call
-  perform fencepost.resume('gate:' || fencepost.run_gate(p_run_id, t.task, t.ordinal))
-  from fencepost.task_run t
-  where t.run_id = p_run_id and t.ended_at is null and t.concurrency is not null and t.action not like 'workflow.%'
-  order by t.task, t.ordinal;
+  perform fencepost.resume_gates(array[p_run_id]);
   for v_item in select r.id from fencepost.run r where r.parent_id = p_run_id and r.state = 'paused' order by r.id loop
     perform fencepost.resume_run(v_item);
   end loop;
@@ -67,6 +64,8 @@ language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+  v_item uuid;
 begin
   perform fencepost.durable(); -- guard: control_run.cancel_durable
   -- What it cancels is cancelled by its advance: however many items there are, the answer does not wait for them.
@@ -81,11 +80,26 @@ begin
   end if;
   perform fencepost.call_runs(array[p_run_id]); -- guard: control_run.cancel_call
   -- Items that wait at the gate of a paused run could not be ended there.
-  perform fencepost.resume('gate:' || fencepost.run_gate(p_run_id, t.task, t.ordinal))
-  from fencepost.task_run t
-  where t.run_id = p_run_id and t.ended_at is null and t.concurrency is not null and t.action not like 'workflow.%'
-  order by t.task, t.ordinal;
+  perform fencepost.resume_gates(array[p_run_id]);
+  -- Runs that were paused with it are let end; paused, they could not.
+  if p_mode = 'allow_finish' then
+    for v_item in select r.id from fencepost.run r where r.parent_id = p_run_id and r.state = 'paused' order by r.id loop
+      perform fencepost.resume_run(v_item);
+    end loop;
+  end if;
   return query select 'cancelling', 'cancelling';
+end $$;
+
+-- The gates that pause_run has paused.
+create or replace function fencepost.resume_gates(p_run_ids uuid[]) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+begin
+  perform fencepost.resume('gate:' || fencepost.run_gate(t.run_id, t.task, t.ordinal))
+  from fencepost.task_run t
+  where t.run_id = any (p_run_ids) and t.ended_at is null and t.concurrency is not null and t.action not like 'workflow.%'
+  order by t.run_id, t.task, t.ordinal;
 end $$;
 
 -- The key, without its kind, of the gate that limits how many items of a task run run at a time.
@@ -144,6 +158,7 @@ declare
   v_run fencepost.run;
   v_task fencepost.task_run;
   v_reopened boolean := false;
+  v_retried uuid[];
 begin
   perform fencepost.durable(); -- guard: control_run.rerun_durable
   select r.* into v_run from fencepost.run r where r.id = p_run_id for no key update;
@@ -169,9 +184,15 @@ begin
           total = coalesce(jsonb_array_length(t.items), 1)
       where t.run_id = p_run_id and t.task = p_task and t.ordinal = v_task.ordinal;
       delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_run_id, p_task, v_task.ordinal);
-      perform fencepost.retry(
+      select array_agg(t.job_id) into v_retried
+      from fencepost.retry(
         array(select fencepost.item_id(p_run_id, p_task, v_task.ordinal, i) from generate_series(0, v_task.dispatched - 1) as i),
-        true, true);
+        true, true) t
+      where t.answer = 'retried';
+      -- What the run has not heard yet of the ends that are undone (its advance was lost) is no longer so.
+      delete from fencepost.inbox i
+      where i.run_id = p_run_id and i.kind = 'item'
+        and fencepost.item_id(i.run_id, i.task, i.ordinal, i.item) = any (v_retried);
       v_reopened := true;
     end if;
     insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)

@@ -20,6 +20,8 @@ declare
   v_now timestamptz;
   v_runs uuid[];
   v_spent uuid[];
+  v_called uuid;
+  v_tries integer;
 begin
   if not exists (select 1 from fencepost.call) then
     return;
@@ -34,23 +36,27 @@ begin
     where r.ended_at is not null or r.state = 'paused' -- resume calls again
     limit 1000
     for update of k skip locked));
-  select array_agg(t.id) filter (where t.advance_tries < 20), array_agg(t.id) filter (where t.advance_tries >= 20)
-  into v_runs, v_spent
-  from (
-    select r.id, r.advance_tries
+  -- One after the other: runs that somebody holds locked, for however long, must not stand before the others.
+  for v_called in
+    select distinct q.id
+    from fencepost.call c
+    join fencepost.run q on q.id = c.run_id
+    where q.state <> 'paused' and q.ended_at is null
+      and (q.busy_until is null or q.busy_until < v_now)
+      and q.needs <@ p_tasks -- guard: take_calls.needs
+  loop
+    select r.advance_tries into v_tries
     from fencepost.run r
-    where r.id = any (array(
-        select distinct q.id
-        from fencepost.call c
-        join fencepost.run q on q.id = c.run_id
-        where q.state <> 'paused' and q.ended_at is null
-          and (q.busy_until is null or q.busy_until < v_now)
-          and q.needs <@ p_tasks -- guard: take_calls.needs
-        limit p_limit))
+    where r.id = v_called
       and r.state <> 'paused' and r.ended_at is null -- looked at again when it is locked
       and (r.busy_until is null or r.busy_until < v_now)
-    for no key update skip locked
-  ) t;
+    for no key update skip locked;
+    if found then
+      v_runs := case when v_tries < 20 then v_runs || v_called else v_runs end;
+      v_spent := case when v_tries < 20 then v_spent else v_spent || v_called end;
+    end if;
+    exit when coalesce(cardinality(v_runs), 0) + coalesce(cardinality(v_spent), 0) >= p_limit;
+  end loop;
   if v_spent is not null then -- guard: take_calls.spent
     update fencepost.run r
     set state = 'failed', ended_at = v_now, revision = r.revision + 1, busy_until = null, error = jsonb_build_object(

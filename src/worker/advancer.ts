@@ -89,7 +89,7 @@ export class Advancer {
     }
   }
 
-  /** All at once; if the database refuses what one of them says, each by itself, and that one fails its run. */
+  /** All at once; if that fails, each by itself: one must not keep the others from it. What cannot be stored fails its run. */
   async #advance(called: readonly Called[], changes: readonly (Change | undefined)[]): Promise<void> {
     const { db, events } = this.#options
     const given = changes.filter((change) => change !== undefined)
@@ -100,11 +100,16 @@ export class Advancer {
         if (answers.get(run) === 'advanced') events.emit('advanced', { runId: run, state })
       }
     } catch (error) {
-      if (!isRefusedData(error)) throw error
+      if (isAway(error)) throw error
       if (given.length > 1) {
-        for (const [n, change] of changes.entries()) await this.#advance([called[n] as Called], [change])
+        for (const [n, change] of changes.entries()) {
+          await this.#advance([called[n] as Called], [change]).catch((alone: unknown) => {
+            events.emit('error', { during: `advancing run ${called[n]?.run.id}`, error: alone })
+          })
+        }
         return
       }
+      if (!isRefusedData(error)) throw error
       const [only] = called.filter(({ run }) => run.id === given[0]?.run)
       const message = `what it came to cannot be stored: ${error instanceof Error ? error.message : String(error)}`
       const failing = only && (await this.#change(only, { code: 'FP_RUN_NOT_STORABLE', message }))
@@ -157,6 +162,11 @@ async function gatesOfItem(
     if (error instanceof FencepostError && error.code.startsWith('FP_INPUT_')) return own.length > 0 ? own : null
     throw error
   }
+}
+
+/** Nothing would come of another try, by whichever run. */
+function isAway(error: unknown): boolean {
+  return error instanceof FencepostError && ['FP_DATABASE_UNREACHABLE', 'FP_COMMIT_UNKNOWN', 'FP_CLOSED'].includes(error.code)
 }
 
 /** What decisions about one run needed to know. */

@@ -114,6 +114,7 @@ class Conductor {
   #output: Json = null
   #begun = 0
   #endings = 0
+  readonly #isFaulty: boolean
   readonly #change = {
     timers: [] as Change['timers'][number][],
     watch: [] as Change['watch'][number][],
@@ -133,6 +134,7 @@ class Conductor {
     this.#vars = { ...run.vars }
     this.#state = run.state
     this.#error = run.error
+    this.#isFaulty = fault !== undefined
     if (fault) this.#fail(fault)
   }
 
@@ -203,6 +205,7 @@ class Conductor {
   }
 
   #start(): void {
+    if (this.#state !== 'running') return // cancelled before it began, or it cannot begin
     const { definition } = this.#plan
     if (definition.timeoutMs !== null) {
       this.#change.timers.push({ task: null, ordinal: null, kind: 'deadline', ms: definition.timeoutMs })
@@ -222,7 +225,7 @@ class Conductor {
   #rerun(name: string, reopened: boolean): void {
     this.#joins.forget(name)
     const task = this.#plan.tasks.get(name)
-    if (task && !reopened) this.#activate(task, null)
+    if (task && !reopened && this.#state === 'running') this.#activate(task, null)
   }
 
   #overdue(): void {
@@ -655,6 +658,7 @@ class Conductor {
     else if (this.#state === 'failing') this.#state = 'failed'
     else if (this.#state === 'cancelling') this.#state = 'cancelled'
     else return
+    if (this.#isFaulty) return // its output may be what could not be stored
     try {
       this.#output = this.#plan.output.evaluate(this.#scope(this.#plan.output))
     } catch (error) {
