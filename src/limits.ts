@@ -52,7 +52,7 @@ export const limits = {
   expressionLengthMax: 10_000,
   expressionDepthMax: 100,
   expressionNodesMax: 5_000,
-  /** Of one evaluation. A step takes 10 to 60 ns, so none goes on for longer than an eighth of a second. */
+  /** Of one evaluation. A step takes 10 to 60 ns on a machine that is not overloaded. */
   expressionStepsMax: 2_000_000,
   /** Of a pattern of matches(), in characters, and of the states that it is compiled to. */
   expressionPatternMax: 1_000,
