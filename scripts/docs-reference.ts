@@ -141,6 +141,12 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   concurrencyMax: 'Handlers of one worker at the same time.',
   portMax: 'The largest port.',
   errorTextLengthMax: 'Characters of an error’s message, stack, code or cause that are stored; the rest is cut off.',
+  expressionLengthMax: 'Characters of one `{{ expression }}` of a workflow.',
+  expressionDepthMax: 'How deeply the parts of an expression may be nested.',
+  expressionNodesMax: 'Parts of one expression: names, values, operators, calls.',
+  expressionStepsMax: 'Steps of one evaluation; [expressions](expressions.md#limits) says what a step is.',
+  expressionPatternMax: 'Characters of a pattern of `matches()`, and the states that it is compiled to.',
+  expressionsKeptLengthMax: 'Characters of the expressions that a process keeps compiled.',
 }
 
 /** The pages by file name. */

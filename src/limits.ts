@@ -66,4 +66,14 @@ export const limits = {
   workflowTaskNameLengthMax: 100,
   batchSizeMax: 10_000,
   errorTextLengthMax: 8_000,
+  /** Of one {{ expression }}, in characters. */
+  expressionLengthMax: 10_000,
+  expressionDepthMax: 100,
+  expressionNodesMax: 5_000,
+  /** Of one evaluation. A step takes 10 to 60 ns on a machine that is not overloaded. */
+  expressionStepsMax: 2_000_000,
+  /** Of a pattern of matches(), in characters, and of the states that it is compiled to. */
+  expressionPatternMax: 1_000,
+  /** Twice: of expressions and of text around them, compiled. It takes up to 100 times as much memory. */
+  expressionsKeptLengthMax: 500_000,
 } as const

@@ -18,7 +18,7 @@ export interface Expression extends Uses {
   test(scope: Scope): boolean
 }
 
-const kept = new Recent<Expression>(limits.expressionsKeptMax)
+const kept = new Recent<Expression>(limits.expressionsKeptLengthMax)
 
 /** `text` is exactly one {{ expression }}, of which `names` may be used. Throws an ExpressionError. */
 export function compileExpression(text: string, names: readonly ScopeName[]): Expression {

@@ -33,6 +33,10 @@ export function compileTemplate(value: Json, names: readonly ScopeName[]): Templ
 
 /** undefined if there is nothing to fill in: then the value is given as it is. */
 function filling(value: Json, names: readonly ScopeName[], path: Path, uses: Uses[]): Filled | undefined {
+  if (path.length > limits.payloadDepthMax) {
+    const problem = `this is nested deeper than ${limits.payloadDepthMax} levels`
+    throw new ExpressionError(problem, { source: '', offset: 0, length: 0 }, { path })
+  }
   if (typeof value === 'string') return hasHoles(value) ? stringFilling(value, names, path, uses) : undefined
   if (isList(value)) {
     const items = value.map((item, i) => filling(item, names, [...path, i], uses))
@@ -57,7 +61,7 @@ interface TextTemplate extends Uses {
   evaluate(evaluation: Evaluation, depth: number): Json
 }
 
-const kept = new Recent<TextTemplate>(limits.expressionsKeptMax)
+const kept = new Recent<TextTemplate>(limits.expressionsKeptLengthMax)
 
 function stringFilling(source: string, names: readonly ScopeName[], path: Path, uses: Uses[]): Filled {
   const template = located(path, () => kept.get(`${names.join()} ${source}`, () => textTemplate(source, names)))

@@ -18,6 +18,10 @@ import { kindOf, put } from './values.js'
 
 type NodeOf<Operation extends Node['op']> = Extract<Node, { op: Operation }>
 
+/** What these cost more than another part of an expression. */
+const stepsOfCall = 6
+const stepsOfMember = 3
+
 /** Checks the names and functions of one expression, and makes closures of its parts. */
 export class Compiler implements Compiling {
   readonly #hole: Hole
@@ -177,6 +181,7 @@ export class Compiler implements Compiling {
     if (!found) throw unknownFunction(name, namePlace, this.#names, locals)
     checkCount(found, nodes.length, node.op === 'rcall', place)
     if ('compile' in found) return found.compile(this, nodes, locals, place)
+    this.parts += stepsOfCall
     const places = nodes.map((each) => this.place(each))
     const runs = nodes.map((each) => this.compile(each, locals))
     this.#checkLiterals(found, nodes, place, places)
@@ -199,6 +204,7 @@ export class Compiler implements Compiling {
   }
 
   #object(node: NodeOf<'map'>, locals: Locals): Run {
+    this.parts += node.args.length * stepsOfMember
     const members = node.args.map(([keyNode, valueNode]) => ({
       key: this.compile(keyNode, locals),
       keyPlace: this.place(keyNode),

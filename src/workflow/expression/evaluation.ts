@@ -29,5 +29,5 @@ export class Evaluation {
 
 /** The steps that it costs to make or read so much text. */
 export function textSteps(length: number): number {
-  return 1 + Math.floor(length / 16)
+  return 1 + Math.floor(length / 8)
 }

@@ -32,12 +32,12 @@ export class Pattern {
         } else states.push(at)
       }
     }
+    spend(text.length)
     const characters = Array.from(text)
-    spend(characters.length)
     for (;;) {
       const atEnd = position === characters.length
       reach(0, atEnd) // a match may begin at every character
-      spend(states.length)
+      spend(2 * states.length)
       const now = states
       if (now.some((state) => program[state]?.kind === 'found')) return true
       if (atEnd) return false

@@ -16,7 +16,9 @@ export function isValueName(name: string): name is ValueName {
 export function unknownName(name: string, place: Place, names: readonly ScopeName[], locals: Locals): ExpressionError {
   const known = [...locals, ...names.filter((each) => each !== 'ending')]
   if (isValueName(name)) return notHere(name, name, place, known)
-  if (isFunction(name)) return place.error(`${name} is a function`, `Call it: ${name}(…).`)
+  if ((endingFunctions as readonly string[]).includes(name))
+    return place.error(`${name} is a function`, `Write ${name}().`)
+  if (libraryFunctions.has(name) || forms.has(name)) return place.error(`${name} is a function`, `Write ${name}(…).`)
   const nearest = nearestName(name, known)
   return place.error(`${name} is not known`, `${didYouMean(nearest)}${dash(place)}${listed(known)}`)
 }
@@ -41,10 +43,6 @@ export function unknownFunction(
 
 function notHere(name: ScopeName, shown: string, place: Place, known: readonly string[]): ExpressionError {
   return place.error(`${shown} is only known ${knownWhere[name]}`, listed(known.filter((each) => each !== 'ending')))
-}
-
-function isFunction(name: string): boolean {
-  return libraryFunctions.has(name) || forms.has(name) || (endingFunctions as readonly string[]).includes(name)
 }
 
 function didYouMean(nearest: string | undefined): string {

@@ -7,6 +7,7 @@ export const conversionFunctions = [
   define('toJson', [value('value')], (call, given) => canonicalText(given, call.evaluation, call.place)),
   define('fromJson', [text('text')], fromJson),
   define('toEpochMs', [text('time')], (call, given) => {
+    call.spend(stepsOfTime)
     const ms = isoForm.test(given) ? Date.parse(given) : Number.NaN
     if (Number.isNaN(ms) || !isDay(given.slice(0, 10))) {
       throw call.errorAt(0, 'cannot read this string as a time', timeHint)
@@ -14,11 +15,15 @@ export const conversionFunctions = [
     return ms
   }),
   define('fromEpochMs', [number('ms')], (call, given) => {
+    call.spend(stepsOfTime)
     const date = new Date(given)
     if (Number.isNaN(date.getTime())) throw call.errorAt(0, 'needs milliseconds since 1970, and this is out of range')
     return date.toISOString()
   }),
 ]
+
+/** What it costs to read or write a time. */
+const stepsOfTime = 100
 
 /** With its zone: a time without one would be another moment on another machine. */
 const isoForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
@@ -30,7 +35,7 @@ function isDay(date: string): boolean {
 }
 
 function fromJson(call: Call, given: string): Json {
-  call.spend(given.length / 2)
+  call.spend(2 * given.length)
   let read: Json
   try {
     read = JSON.parse(given) as Json

@@ -7,6 +7,7 @@ export const objectFunctions = [
   define('values', [object('object')], (call, given) => keysOf(call, given).map((key) => given[key] as Json)),
   define('entries', [object('object')], (call, given) => keysOf(call, given).map((key) => [key, given[key] as Json])),
   define('fromEntries', [list('entries')], (call, entries) => {
+    call.spend(entries.length * stepsOfMember)
     const made: Record<string, Json> = {}
     for (const entry of entries) {
       if (!isList(entry) || entry.length !== 2 || typeof entry[0] !== 'string') {
@@ -21,12 +22,14 @@ export const objectFunctions = [
     for (const each of objects) for (const key of namesIn(call, each)) put(made, key, each[key] as Json)
     return made
   }),
-  define('pick', [object('object'), texts('keys')], (_, given, wanted) => {
+  define('pick', [object('object'), texts('keys')], (call, given, wanted) => {
+    call.spend(wanted.length * stepsOfMember)
     const made: Record<string, Json> = {}
     for (const key of wanted) if (Object.hasOwn(given, key)) put(made, key, given[key] as Json)
     return made
   }),
   define('omit', [object('object'), texts('keys')], (call, given, unwanted) => {
+    call.spend(unwanted.length * stepsOfMember)
     const left = new Set(unwanted)
     const made: Record<string, Json> = {}
     for (const key of namesIn(call, given)) if (!left.has(key)) put(made, key, given[key] as Json)
@@ -34,12 +37,15 @@ export const objectFunctions = [
   }),
 ]
 
+/** What it costs to put a member into an object that may have thousands. */
+const stepsOfMember = 15
+
 function keysOf(call: Call, given: JsonObject): string[] {
   return sortedKeys(given, call.evaluation, call.place)
 }
 
 function namesIn(call: Call, given: JsonObject): string[] {
   const names = Object.keys(given)
-  call.spend(names.length)
+  call.spend(names.length * stepsOfMember)
   return names
 }
