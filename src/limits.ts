@@ -49,15 +49,6 @@ export const limits = {
   poolSizeMax: 1_000,
   concurrencyMax: 10_000,
   portMax: 65_535,
-  /** Of one {{ expression }}, in characters. */
-  expressionLengthMax: 10_000,
-  expressionDepthMax: 100,
-  expressionNodesMax: 5_000,
-  /** Of one evaluation. A step is up to 50 ns: what goes on for this long takes a quarter of a second. */
-  expressionStepsMax: 5_000_000,
-  /** Of a pattern of matches(), in characters, and of the states that it is compiled to. */
-  expressionPatternMax: 1_000,
-  expressionsKeptMax: 2_000,
   definitionBytesMax: 1_048_576,
   workflowTasksMax: 1_000,
   workflowTransitionsMax: 10_000,

@@ -14,6 +14,8 @@ import type { Change, ItemJobs, Trouble } from '../workflow/run.js'
 
 const runsAtOnce = 20
 const plansMax = 200
+/** Handlers run in this process, too: what takes longer is gone on with in the next advance. */
+const decisionMsMax = 200
 
 export interface AdvancerOptions {
   readonly db: Database
@@ -75,8 +77,9 @@ export class Advancer {
       const plan = await this.#plan(called.run.workflow, called.run.version)
       const known = new LookedUp(this.#options.db, called.run.id, plan)
       for (;;) {
+        const isLate = deadline(decisionMsMax)
         try {
-          return await this.#withGates(decide({ ...called, plan, known, ...(fault && { fault }) }))
+          return await this.#withGates(decide({ ...called, plan, known, isLate, ...(fault && { fault }) }))
         } catch (error) {
           if (!(error instanceof Missing)) throw error
           await known.lookUp(error.what)
@@ -164,9 +167,17 @@ async function gatesOfItem(
   }
 }
 
+function deadline(ms: number): () => boolean {
+  const at = performance.now() + ms
+  return () => performance.now() > at
+}
+
 /** Nothing would come of another try, by whichever run. */
 function isAway(error: unknown): boolean {
-  return error instanceof FencepostError && ['FP_DATABASE_UNREACHABLE', 'FP_COMMIT_UNKNOWN', 'FP_CLOSED'].includes(error.code)
+  return (
+    error instanceof FencepostError &&
+    ['FP_DATABASE_UNREACHABLE', 'FP_COMMIT_UNKNOWN', 'FP_CLOSED'].includes(error.code)
+  )
 }
 
 /** What decisions about one run needed to know. */

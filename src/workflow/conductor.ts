@@ -18,6 +18,7 @@ import type {
 } from './run.js'
 import type { Template } from './template.js'
 import {
+  ActionFailure,
   concurrencyOf,
   isInline,
   isJob,
@@ -40,6 +41,8 @@ export interface Situation {
   readonly known: Known
   /** The run is to fail: what it came to before could not be stored. */
   readonly fault?: Trouble
+  /** Whether the inputs of items have taken long enough: the rest is for the next advance. */
+  readonly isLate?: () => boolean
 }
 
 /** `slice`: the items to make next; `ending`: what its only item came to. */
@@ -115,6 +118,7 @@ class Conductor {
   #begun = 0
   #endings = 0
   readonly #isFaulty: boolean
+  readonly #isLate: () => boolean
   readonly #change = {
     timers: [] as Change['timers'][number][],
     watch: [] as Change['watch'][number][],
@@ -122,7 +126,7 @@ class Conductor {
     jobs: [] as ItemJobs[],
   }
 
-  constructor({ run, plan, active, letters, nowMs, known, fault }: Situation) {
+  constructor({ run, plan, active, letters, nowMs, known, fault, isLate = () => false }: Situation) {
     this.#run = run
     this.#plan = plan
     this.#known = known
@@ -135,6 +139,7 @@ class Conductor {
     this.#state = run.state
     this.#error = run.error
     this.#isFaulty = fault !== undefined
+    this.#isLate = isLate
     if (fault) this.#fail(fault)
   }
 
@@ -448,7 +453,7 @@ class Conductor {
     this.#active.push(task)
     const delayMs = isJob(definition.action) ? 0 : definition.delayMs // a job has a delay of its own
     this.#begun++
-    if (delayMs > 0 || this.#begun > begunMax) {
+    if (delayMs > 0 || this.#begun > begunMax || (this.#begun > 1 && this.#isLate())) {
       task.state = 'delayed'
       this.#change.timers.push({ task: name, ordinal, kind: 'delay', ms: delayMs })
     } else this.#begin(task, plan)
@@ -469,7 +474,11 @@ class Conductor {
           : items.concurrency
         task.concurrency = concurrency as number | null
         if (isInline(action)) {
-          const results = list.map((item, index) => runInline(action, this.#input(plan, item, index)))
+          const results = list.map((item, index) => {
+            if (this.#isLate())
+              throw new ActionFailure('its items take too long to tell; give them to a task', 'FP_ITEMS_TOO_COSTLY')
+            return runInline(action, this.#input(plan, item, index))
+          })
           task.dispatched = task.succeeded = list.length
           return this.#end(task, 'succeeded', results, null)
         }
@@ -537,6 +546,7 @@ class Conductor {
         bytes += JSON.stringify(input).length
         if (bytes > itemsBytesMax && inputs.length > 0) break
         inputs.push(input)
+        if (this.#isLate()) break
       }
     } catch (error) {
       if (error instanceof Missing) throw error

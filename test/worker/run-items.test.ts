@@ -190,3 +190,23 @@ it('makes more items than fit into one advance', async () => {
     { total: 12_000, dispatched: 12_000, succeeded: 12_000 },
   ])
 })
+
+it('inputs that take long to tell are told in several advances, and hold no worker up', async () => {
+  const { run, sql } = await setupRuns()
+  // A hundred thousand steps for each item.
+  const costly = '{{ range(0, 20000).filter(n, n % 2 == 0).size() + item }}'
+  const text = itemsOf(`action: echo\ninput: "${costly}"`).replace('"{{ parameters.list }}"', '"{{ range(0, 200) }}"')
+  expect(await run(text)).toMatchObject({ state: 'succeeded' })
+  const [{ revision } = { revision: 0 }] = await sql<{ revision: number }>('select revision from fencepost.run')
+  expect(revision).toBeGreaterThan(3)
+})
+
+it('a list that is too costly to tell at once, of an action that needs nobody, is an error', async () => {
+  const { run } = await setupRuns()
+  const costly = '{{ range(0, 20000).filter(n, n % 2 == 0).size() + item }}'
+  const text = itemsOf(`action: core.echo\ninput: "${costly}"`).replace(
+    '"{{ parameters.list }}"',
+    '"{{ range(0, 2000) }}"',
+  )
+  expect(await run(text)).toMatchObject({ state: 'failed', code: 'FP_ITEMS_TOO_COSTLY' })
+})
