@@ -100,7 +100,9 @@ export class Advancer {
     try {
       const answers = await advance(db, given)
       for (const { run, state } of given) {
-        if (answers.get(run) === 'advanced') events.emit('advanced', { runId: run, state })
+        if (answers.get(run) !== 'advanced') continue
+        const { workflow } = (called.find((each) => each.run.id === run) as Called).run
+        events.emit('advanced', { runId: run, workflow, state })
       }
     } catch (error) {
       if (isAway(error)) throw error
