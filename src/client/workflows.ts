@@ -23,6 +23,7 @@ import {
   type StoredWorkflow,
   startRun,
   type TaskRunResult,
+  type TellAnswer,
   tellRun,
   type WorkflowView,
 } from '../store/runs.js'
@@ -30,6 +31,7 @@ import { nearestName } from '../task/nearest-name.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Workflow } from '../workflow/builder.js'
 import type { Definition, Parameter } from '../workflow/definition.js'
+import { reachableFrom } from '../workflow/graph.js'
 import { checkedValues, parametersOrThrow } from '../workflow/parameters.js'
 import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
@@ -163,8 +165,9 @@ export class Workflows {
    */
   async rerun(id: string, { from, reset = false, tx }: { from: string; reset?: boolean } & Tx): Promise<void> {
     const task = checkedName(from, 'from')
-    const { answer, state } = await rerun(this.#db, checkedJobId(id), task, reset, tx)
-    if (answer === 'missing') throw new FencepostError('FP_RUN_UNKNOWN', id)
+    const { definition } = await this.run(id)
+    const later = [...reachableFrom(definition, [task])]
+    const { answer, state } = await rerun(this.#db, id, task, { reset, later }, tx)
     if (answer === 'never_reached') {
       const { taskRuns } = await this.run(id)
       throw unknownTask(task, [...new Set(taskRuns.map((each) => each.task))])
@@ -249,7 +252,9 @@ export class Workflows {
     throw new FencepostError('FP_RUN_STATE', `run ${id} is ${state}`)
   }
 
-  #told(id: string, answer: 'sent' | 'ended' | 'missing'): void {
+  #told(id: string, answer: TellAnswer): void {
+    if (answer === 'full')
+      throw new FencepostError('FP_RUN_STATE', `run ${id} keeps 1000 signals that nothing has waited for`)
     if (answer === 'missing') throw new FencepostError('FP_RUN_UNKNOWN', id)
     if (answer === 'ended') throw new FencepostError('FP_RUN_STATE', `run ${id} has ended`)
   }

@@ -17,7 +17,7 @@ export class Joins {
 
   /** True if this edge was the last that the join waited for. */
   arrive(source: string, target: TaskPlan): boolean {
-    const join = (this.#joins[target.name] ??= { done: 0, fired: {} })
+    const join = (this.#joins[target.name] ??= { done: 0, fired: Object.create(null) as Record<string, number> })
     join.fired[source] = (join.fired[source] ?? 0) + 1
     if (arrived(join, target).length < needed(target)) return false
     join.done++
@@ -29,9 +29,11 @@ export class Joins {
     const later = reachableFrom(this.#plan, [name])
     for (const target of later) {
       const join = this.#joins[target]
-      const inside = this.#plan.tasks.get(target)?.sources.filter((source) => later.has(source)) ?? []
-      if (!join || inside.length === 0 || target === name) continue
-      if (join.done > 0 && inside.every((source) => (join.fired[source] ?? 0) >= join.done)) join.done--
+      const plan = this.#plan.tasks.get(target)
+      const inside = plan?.sources.filter((source) => later.has(source)) ?? []
+      if (!join || !plan || inside.length === 0 || target === name) continue
+      const outside = plan.sources.filter((source) => !later.has(source) && (join.fired[source] ?? 0) >= join.done)
+      if (join.done > 0 && outside.length < needed(plan)) join.done--
       for (const source of inside) join.fired[source] = Math.min(join.fired[source] ?? 0, join.done)
     }
   }
