@@ -124,14 +124,15 @@ as $$
   from (select p_run_id as id) a left join fencepost.run r on r.id = a.id
 $$;
 
--- tell_run(run, kind, name, payload, id) → (answer)
+-- tell_run(run, kind, name, payload, id, ordinal) → (answer)
 --
 -- Puts a letter into a run's inbox: a `signal` or an `answer`. Whether something waits for it is for the advance to see;
 -- what comes too early is kept there, so that neither can miss the other. Told twice under one id, it is heard once.
 -- Answers: `sent`; `full` if a thousand that nothing has waited for are kept already; `ended`; `missing`.
 -- Locks: none.
 create or replace function fencepost.tell_run(
-  p_run_id uuid, p_kind text, p_name text, p_payload jsonb, p_id uuid default fencepost.new_id()
+  p_run_id uuid, p_kind text, p_name text, p_payload jsonb, p_id uuid default fencepost.new_id(),
+  p_ordinal integer default null
 ) returns text
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -150,8 +151,8 @@ begin
   elsif v_kept + (select count(*) from fencepost.inbox i where i.run_id = p_run_id and i.kind in ('signal', 'answer')) >= 1000 then
     return 'full';
   end if;
-  insert into fencepost.inbox (run_id, at, kind, task, payload)
-  values (p_run_id, fencepost.clock(), p_kind, p_name, jsonb_build_object('id', p_id, 'said', p_payload));
+  insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
+  values (p_run_id, fencepost.clock(), p_kind, p_name, p_ordinal, jsonb_build_object('id', p_id, 'said', p_payload));
   perform fencepost.call_runs(array[p_run_id]);
   return 'sent';
 end $$;

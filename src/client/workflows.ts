@@ -180,13 +180,17 @@ export class Workflows {
 
   /** Sends a signal that a `wait_for` of the run waits for, now or later. */
   async signal(id: string, name: string, payload: unknown = null, { tx }: Tx = {}): Promise<void> {
-    const text = jsonText(payload, 'the payload', this.#bytesMax)
-    this.#told(id, await tellRun(this.#db, checkedJobId(id), 'signal', checkedName(name, 'name'), text, tx))
+    const letter = {
+      kind: 'signal' as const,
+      name: checkedName(name, 'name'),
+      payloadText: jsonText(payload, 'the payload', this.#bytesMax),
+    }
+    this.#told(id, await tellRun(this.#db, checkedJobId(id), letter, tx))
   }
 
   /** Answers the question of a task; an answer to one that is not asked yet is kept. */
   async answer(id: string, task: string, answer: Record<string, unknown> = {}, { tx }: Tx = {}): Promise<void> {
-    const { definition } = await this.run(id)
+    const { definition, taskRuns } = await this.run(id)
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')
     const question = asks.find(({ name }) => name === task)
     if (!question)
@@ -201,7 +205,18 @@ export class Workflows {
       const texts = checked.problems.map(({ message, hint }) => (hint ? `${message} (${hint})` : message))
       throw new FencepostError('FP_ANSWER_INVALID', texts.join('; '))
     }
-    this.#told(id, await tellRun(this.#db, checkedJobId(id), 'answer', task, JSON.stringify(checked.values), tx))
+    // Of a question that is asked again and again, the one that is asked now: a second click must not answer the next.
+    const asked = taskRuns.filter((each) => each.task === task)
+    const waiting = asked.find(({ state }) => state === 'waiting')
+    if (asked.length > 0 && !waiting)
+      throw new FencepostError('FP_RUN_STATE', `task ${task} of run ${id} does not ask now`)
+    const letter = {
+      kind: 'answer' as const,
+      name: task,
+      payloadText: JSON.stringify(checked.values),
+      ordinal: waiting?.ordinal ?? 1,
+    }
+    this.#told(id, await tellRun(this.#db, id, letter, tx))
   }
 
   async #newest(name: string): Promise<StoredWorkflow> {

@@ -244,15 +244,14 @@ export type TellAnswer = 'sent' | 'full' | 'ended' | 'missing'
 export async function tellRun(
   db: Database,
   id: string,
-  kind: 'signal' | 'answer',
-  name: string,
-  payloadText: string,
+  letter: { kind: 'signal' | 'answer'; name: string; payloadText: string; ordinal?: number },
   tx?: Queryable,
 ): Promise<TellAnswer> {
   const letterId = newJobId()
+  const { kind, name, payloadText, ordinal = null } = letter
   const rows = await db.move<{ answer: TellAnswer }>(
-    'select fencepost.tell_run($1, $2, $3, $4::jsonb, $5) as answer',
-    () => [id, kind, name, payloadText, letterId],
+    'select fencepost.tell_run($1, $2, $3, $4::jsonb, $5, $6) as answer',
+    () => [id, kind, name, payloadText, letterId, ordinal],
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer

@@ -192,17 +192,18 @@ class Conductor {
   }
 
   /** What nothing waits for yet is kept. */
-  #hear({ kind, task: name, payload: { id, said } }: Extract<Letter, { kind: 'signal' | 'answer' }>): void {
+  #hear({ kind, task: name, ordinal, payload: { id, said } }: Extract<Letter, { kind: 'signal' | 'answer' }>): void {
     if (this.#progress.heard.includes(id)) return
     this.#progress.heard.splice(0, Math.max(0, this.#progress.heard.length - heardMax))
     this.#progress.heard.push(id)
     const isFor = (task: Active) =>
-      kind === 'answer' ? task.task === name : task.action === 'wait.signal' && isNamed(task.input, name)
+      kind === 'answer'
+        ? task.task === name && task.ordinal === ordinal
+        : task.action === 'wait.signal' && isNamed(task.input, name)
     const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && isFor(task))
     if (waits) this.#end(waits, 'succeeded', said, null)
     else if (kind === 'signal') this.#progress.signals.push({ name, payload: said })
-    // A second answer must not be one to the next question, which nobody has seen.
-    else if (this.#progress.ordinals[name] === undefined) this.#progress.answers[name] = said
+    else if (this.#progress.ordinals[name] === undefined && ordinal === 1) this.#progress.answers[name] = said
   }
 
   #find(name: string | undefined, ordinal: number | undefined): Active | undefined {

@@ -81,6 +81,8 @@ export type Letter = { readonly ids: readonly number[] } & (
   | {
       readonly kind: 'signal' | 'answer'
       readonly task: string
+      /** Of the question that is answered. */
+      readonly ordinal?: number | null
       readonly payload: { readonly id: string; readonly said: Json }
     }
   | {

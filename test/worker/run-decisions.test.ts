@@ -136,8 +136,8 @@ tasks:
   - { name: first, action: core.noop, next: [{ do: ask }] }
 `,
     {},
-    { ids: [2], kind: 'answer', task: 'ask', payload: { yes: true } },
-    { ids: [3], kind: 'answer', task: 'ask', payload: { yes: true } }, // a second click, or a repeat after a lost reply
+    { ids: [2], kind: 'answer', task: 'ask', ordinal: 1, payload: { id: 'a', said: { yes: true } } },
+    { ids: [3], kind: 'answer', task: 'ask', ordinal: 1, payload: { id: 'b', said: { yes: true } } }, // a second click, or a repeat after a lost reply
   )
   expect(update).toEqual([])
   // The cycle asks a second time, and that question is for a person.

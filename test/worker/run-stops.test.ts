@@ -233,13 +233,3 @@ tasks:
 `)
   expect(vars['then']).toEqual(vars['later'])
 })
-
-it('a list of one kind of wait waits for each', async () => {
-  const { start, ended } = await setupRuns()
-  const { id } = await start(`
-name: w
-tasks:
-  - { name: naps, action: core.sleep, with_items: [1, 2], input: { for: 10ms } }
-`)
-  expect(await ended(id)).toMatchObject({ state: 'succeeded' })
-})

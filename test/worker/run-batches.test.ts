@@ -31,10 +31,14 @@ it('no run waits behind those that always have something to do', async () => {
   for (let n = 0; n < 25; n++) await start(idle)
   const taken = new Set<string>()
   for (let round = 0; round < 10; round++) {
-    // Told something new all the time, as a long list of items is.
+    const runs = (await sql<{ run_id: string }>(`select run_id from fencepost.take_calls('{}', 20)`)).map(
+      ({ run_id }) => run_id,
+    )
+    for (const run of runs) taken.add(run)
+    // Each is advanced and called again at once, as a long list of items is.
     await sql('update fencepost.run set busy_until = null, advance_tries = 0')
-    for (const { run_id } of await sql<{ run_id: string }>(`select run_id from fencepost.take_calls('{}', 20)`))
-      taken.add(run_id)
+    await sql('delete from fencepost.call where run_id = any ($1)', [runs])
+    await sql('select fencepost.call_runs($1)', [runs])
   }
   expect(taken.size).toBe(25)
 })
@@ -56,16 +60,27 @@ it('letters that do not fit into one message hold nobody up', async () => {
 }, 90_000)
 
 it('a signal whose reply is lost is sent once', async () => {
-  const { start, sql, url, work } = await setupRuns({ workers: 0 })
-  const { id } = await start(idle)
+  const { start, url, sql } = await setupRuns()
+  const { id } = await start(`
+name: twice
+tasks:
+  - { name: first, wait_for: { signal: go }, next: [{ do: second }] }
+  - { name: second, wait_for: { signal: go } }
+`)
   const proxy = await FaultProxy.start(url)
   const fp = await fencepost({ database: proxy.url, migrate: false })
   onTestFinished(() => fp.close())
   const lost = proxy.loseReplyTo('tell_run')
   await fp.workflows.signal(id, 'go')
   await lost
-  expect(await sql(`select kind from fencepost.inbox where kind = 'signal'`)).toHaveLength(1)
-  void work
+  await fp.workflows.signal(id, 'other') // heard after it
+  const heard = async () => (await fp.workflows.run(id)).taskRuns.map(({ task, state }) => [task, state])
+  await vi.waitUntil(async () => (await heard()).length === 2, { timeout: 10_000 })
+  await vi.waitUntil(async () => (await sql('select 1 from fencepost.inbox')).length === 0, { timeout: 10_000 })
+  expect(await heard()).toEqual([
+    ['first', 'succeeded'],
+    ['second', 'waiting'],
+  ])
 })
 
 it('a run of a task that no worker has any more can be cancelled', async () => {
