@@ -58,4 +58,13 @@ export const limits = {
   expressionPatternMax: 1_000,
   /** Twice: of expressions and of text around them, compiled. It takes up to 100 times as much memory. */
   expressionsKeptLengthMax: 500_000,
+  definitionBytesMax: 1_048_576,
+  /** An alias of a few bytes can stand for any number of them. */
+  definitionAliasedMax: 50_000,
+  workflowTasksMax: 1_000,
+  workflowTransitionsMax: 10_000,
+  workflowFieldsMax: 200,
+  /** In characters: it is part of the ids and keys that are made from it. */
+  workflowTaskNameLengthMax: 100,
+  batchSizeMax: 10_000,
 } as const
