@@ -173,6 +173,14 @@ const catalogue = {
     title: 'This client has been closed',
     hint: 'Create a new one with fencepost().',
   },
+  FP_WORKFLOW_INVALID: {
+    title: 'The definition of a workflow is not valid',
+    hint: 'Mend what the message names; all that is wrong is there. `fencepost workflow validate <file>` checks a file.',
+  },
+  FP_PARAMETERS_INVALID: {
+    title: 'The parameters do not fit the workflow',
+    hint: 'Give what the message names; the workflow declares its parameters at its top.',
+  },
   FP_LAB_UNKNOWN: {
     title: 'No such failure mode is in the lab',
     hint: 'Run `fencepost lab` for the list.',

@@ -32,7 +32,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   audit: ['errors', 'job', 'package-root', 'store'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task'],
   store: ['errors', 'job', 'limits', 'package-root', 'task'],
-  workflow: ['job', 'limits', 'task'],
+  workflow: ['errors', 'job', 'limits', 'task'],
   events: ['errors', 'job'],
   job: ['errors', 'limits', 'task'],
   task: ['errors', 'limits'],

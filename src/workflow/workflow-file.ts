@@ -1,0 +1,46 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { FencepostError } from '../errors.js'
+import { type Compiled, compileWorkflow } from './compile.js'
+import type { Definition } from './definition.js'
+import { inOrder, type Problem } from './problem.js'
+import { problemsText } from './problems-text.js'
+import { readYaml } from './yaml-file.js'
+
+/** What came of a file: a definition, or all that is wrong with it, once more as a text for people. */
+export type WorkflowFile =
+  | { readonly definition: Definition }
+  | { readonly problems: readonly Problem[]; readonly text: string }
+
+export async function readWorkflowFile(path: string): Promise<WorkflowFile> {
+  return readWorkflowText(await contentOf(path), path)
+}
+
+/** `fileName` is what the text for people calls it. */
+export function readWorkflowText(text: string, fileName: string): WorkflowFile {
+  // A mark at its start is no part of the text; the parser counts without it, too.
+  const source = text.replace(/^\uFEFF/, '')
+  const { content, problems } = readYaml(source)
+  const compiled: Compiled = content ? compileWorkflow(content.data, content.places) : { problems: [] }
+  const all = inOrder([...problems, ...('problems' in compiled ? compiled.problems : [])])
+  if (all.length === 0 && 'definition' in compiled) return compiled
+  return { problems: all, text: problemsText(all, source, fileName) }
+}
+
+async function contentOf(path: string): Promise<string> {
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw new FencepostError('FP_MODULE_FAILED', `${path}: ${reasonOf(error)}`, { cause: error })
+  })
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (error) {
+    throw new FencepostError('FP_MODULE_FAILED', `${basename(path)} is not text in UTF-8`, { cause: error })
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code } = error as { code?: unknown }
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EISDIR') return 'that is a directory'
+  return error instanceof Error ? error.message : String(error)
+}
