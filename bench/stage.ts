@@ -18,7 +18,9 @@ export interface Run {
   readonly commits: number
 }
 
-const anything = { '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value }) } } as const
+export const anything = {
+  '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value }) },
+} as const
 
 /** Jobs in `ready`, or behind gates: `gates` is an SQL expression of the job's number `i`. */
 export async function measured(

@@ -126,6 +126,7 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   gateKeyLengthMax: 'Characters in the key of a gate, or in the id of a group.',
   gateLimitMax: 'The highest limit of a gate.',
   gatesMax: 'Gates of one job.',
+  activationsMax: 'Activations of tasks in one run of a workflow.',
   priorityMin: 'The most urgent priority.',
   priorityMax: 'The least urgent priority.',
   retryLimitMax: 'The most that `retry.limit` can be.',

@@ -81,6 +81,30 @@ const catalogue = {
     title: 'A succeeded job is final',
     hint: 'Enqueue a new job instead of retrying this one.',
   },
+  FP_WORKFLOW_INVALID: {
+    title: 'The definition of a workflow is not valid',
+    hint: 'Mend what the message names; all that is wrong is there. `fencepost workflow validate <file>` checks a file.',
+  },
+  FP_PARAMETERS_INVALID: {
+    title: 'The parameters do not fit the workflow',
+    hint: 'Give what the message names; the workflow declares its parameters at its top.',
+  },
+  FP_WORKFLOW_UNKNOWN: {
+    title: 'There is no workflow of this name',
+    hint: 'Deploy it first: `fencepost workflow run <file>`, or fp.workflows.deploy().',
+  },
+  FP_RUN_UNKNOWN: {
+    title: 'There is no run with this id',
+    hint: '`fencepost workflow runs` lists them. Check the id, the database and the schema.',
+  },
+  FP_RUN_STATE: {
+    title: 'The run is not in a state for that',
+    hint: '`fencepost workflow show <id>` tells what it does.',
+  },
+  FP_ANSWER_INVALID: {
+    title: 'The answer does not fit the form',
+    hint: '`fencepost workflow show <id>` shows what is asked for.',
+  },
   FP_RESULT_TIMEOUT: {
     title: 'The job did not end within the time waited',
     hint: 'The job is not affected. Wait longer, or look at it with `fencepost jobs show <id>`.',
@@ -172,14 +196,6 @@ const catalogue = {
   FP_CLOSED: {
     title: 'This client has been closed',
     hint: 'Create a new one with fencepost().',
-  },
-  FP_WORKFLOW_INVALID: {
-    title: 'The definition of a workflow is not valid',
-    hint: 'Mend what the message names; all that is wrong is there. `fencepost workflow validate <file>` checks a file.',
-  },
-  FP_PARAMETERS_INVALID: {
-    title: 'The parameters do not fit the workflow',
-    hint: 'Give what the message names; the workflow declares its parameters at its top.',
   },
   FP_LAB_UNKNOWN: {
     title: 'No such failure mode is in the lab',

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { FencepostError, shown } from './errors.js'
 import type { Outcome } from './job/places.js'
+import type { RunState } from './workflow/run.js'
 
 /**
  * What this process did or saw. Every ending of a lease but a first-try success is also a row of `attempt`; the events
@@ -56,6 +57,8 @@ export interface FencepostEvents {
   }
   /** Two attempts of one job reported success: effects outside the database may have happened twice. */
   duplicate_success: { jobId: string; leaseId: number }
+  /** A run of a workflow was advanced by this process; `state` is what it is now. */
+  advanced: { runId: string; workflow: string; state: RunState }
   /** A worker of this process is known to the database and begins to claim. `queues` tells how many handlers each may have. */
   worker_started: { worker: string; queues: Readonly<Record<string, number>>; tasks: readonly string[] }
   /** A worker was told to stop, with that many handlers running. */
@@ -88,6 +91,7 @@ const known: Readonly<Record<EventName, true>> = {
   promoted: true,
   stale: true,
   duplicate_success: true,
+  advanced: true,
   worker_started: true,
   worker_stopping: true,
   worker_stopped: true,

@@ -33,6 +33,8 @@ export const limits = {
   gateKeyLengthMax: 500,
   gateLimitMax: 1_000_000,
   gatesMax: 8,
+  /** Activations of tasks in one run: a cycle that never ends must. */
+  activationsMax: 10_000,
   priorityMin: -100,
   priorityMax: 100,
   retryLimitMax: 10_000,
@@ -47,17 +49,6 @@ export const limits = {
   poolSizeMax: 1_000,
   concurrencyMax: 10_000,
   portMax: 65_535,
-  errorTextLengthMax: 8_000,
-  /** Of one {{ expression }}, in characters. */
-  expressionLengthMax: 10_000,
-  expressionDepthMax: 100,
-  expressionNodesMax: 5_000,
-  /** Of one evaluation. A step takes 10 to 60 ns, so none goes on for longer than an eighth of a second. */
-  expressionStepsMax: 2_000_000,
-  /** Of a pattern of matches(), in characters, and of the states that it is compiled to. */
-  expressionPatternMax: 1_000,
-  /** Twice: of expressions and of text around them, compiled. It takes up to 100 times as much memory. */
-  expressionsKeptLengthMax: 500_000,
   definitionBytesMax: 1_048_576,
   /** An alias of a few bytes can stand for any number of them. */
   definitionAliasedMax: 50_000,
@@ -67,4 +58,15 @@ export const limits = {
   /** In characters: it is part of the ids and keys that are made from it. */
   workflowTaskNameLengthMax: 100,
   batchSizeMax: 10_000,
+  errorTextLengthMax: 8_000,
+  /** Of one {{ expression }}, in characters. */
+  expressionLengthMax: 10_000,
+  expressionDepthMax: 100,
+  expressionNodesMax: 5_000,
+  /** Of one evaluation. A step takes 10 to 60 ns on a machine that is not overloaded. */
+  expressionStepsMax: 2_000_000,
+  /** Of a pattern of matches(), in characters, and of the states that it is compiled to. */
+  expressionPatternMax: 1_000,
+  /** Twice: of expressions and of text around them, compiled. It takes up to 100 times as much memory. */
+  expressionsKeptLengthMax: 500_000,
 } as const

@@ -125,7 +125,7 @@ begin
     where g.key = any (v_got);
 
     with room as materialized (
-      select g.*, case when g.paused_at is not null then 0
+      select g.*, case when g.paused_at is not null or fencepost.halted(g.key) then 0 -- guard: admit.halted
                        when g.key like 'pause:%' then c_at_once + 1
                        else coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)) - g.held end as room -- guard: admit.limit
       from unnest(v_gates) as g

@@ -8,7 +8,8 @@
 -- Raises FP002 if it has looked a thousand times: then the job is in no place, and `fencepost audit` shows it.
 -- Locks: one place row after the other: jobs that do not run in order of id, then those that do in order of lease_id, as
 --   settles lock them.
-create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null, p_own boolean default false)
+create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null, p_own boolean default false,
+  p_running boolean default true)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -69,13 +70,20 @@ begin
         exit;
       end if;
 
-      update fencepost.leased l
-      set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock()), -- guard: cancel.first_request
-          cancel_reason = coalesce(l.cancel_reason, p_reason)
-      where l.job_id = v_job.id;
-      if found then
-        answer := 'requested';
-        exit;
+      if not p_running then
+        if exists (select 1 from fencepost.leased l where l.job_id = v_job.id) then
+          answer := 'running';
+          exit;
+        end if;
+      else
+        update fencepost.leased l
+        set cancel_requested_at = coalesce(l.cancel_requested_at, fencepost.clock()), -- guard: cancel.first_request
+            cancel_reason = coalesce(l.cancel_reason, p_reason)
+        where l.job_id = v_job.id;
+        if found then
+          answer := 'requested';
+          exit;
+        end if;
       end if;
 
       select f.outcome into outcome from fencepost.finished f where f.job_id = v_job.id;

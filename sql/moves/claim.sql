@@ -1,6 +1,6 @@
 -- claim(queue, limit, worker, tasks, turn, again, start, suspects)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
---      claimed_at, expires_at, lease_ms, created_at, started)
+--      claimed_at, expires_at, lease_ms, created_at, started, policy)
 --
 -- Move: ready → leased, for at most `limit` jobs of the queue, by priority (smaller first) and then by seq.
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
@@ -24,7 +24,7 @@ create or replace function fencepost.claim(
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean
+  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -53,7 +53,7 @@ begin
       return query
         select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
                l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at,
-               l.started_at is not null
+               l.started_at is not null, j.policy
         from fencepost.leased l
         join fencepost.job j on j.id = l.job_id
         where l.worker = p_worker and l.turn = p_turn and l.queue = p_queue
@@ -172,14 +172,15 @@ begin
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id, o.*
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.lease_ms, j.created_at, j.gates as asked_gates,
+        select t.*, t.tries + 1 as try, j.payload, j.policy, j.lease_ms, j.created_at, j.gates as asked_gates,
                fencepost.clock() as claimed_at, -- guard: claim.clock
                (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
         from taken t
-        join fencepost.job j on j.id = t.job_id
+        -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it.
+        cross join lateral (select * from fencepost.job k where k.id = t.job_id offset 0) j
         order by t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) o
     ), put as (
@@ -195,7 +196,7 @@ begin
     )
     select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
-           l.created_at, l.started
+           l.created_at, l.started, l.policy
     from leases l
     order by l.priority, l.seq;
 end $$;

@@ -1,5 +1,5 @@
--- enqueue_many(ids, tasks, payloads, queues, priorities, delays_ms, failures_max, losses_max, leases_ms, gates, own)
---   → (job_id, answer)
+-- enqueue_many(ids, tasks, payloads, queues, priorities, delays_ms, failures_max, losses_max, leases_ms, gates, own,
+--              run, run_task, ordinal, first_item, policy) → (job_id, answer)
 -- enqueue(task, payload, …) → (job_id, answer): the same for one job, with defaults, for psql and triggers
 --
 -- Move: ∅ → delayed, if it has a delay, otherwise place().
@@ -7,13 +7,16 @@
 --   not touched. That is what makes an enqueue safe to repeat after a lost reply. For a job that does not want to wait at
 --   a full gate: `discarded`, or `pending` if that will be decided later, as it is in a transaction of the caller's.
 -- `own`: this statement is all of its transaction, and may admit jobs through their gates.
--- Raises FP001 if a job with this id is there with another task or payload; then nothing of the call is stored.
+-- `run` …: the jobs are items of a task run, from `first_item` on; `policy`: what its workflow says of retries and timeout.
+-- Raises FP001 if a job with this id is there with another task or payload; then nothing of the call is stored. (Not so for
+--   an item: what was made first stands.)
 -- Locks: the new ids in the primary key of `job`, in order of id, so that two callers cannot deadlock. An id that
 --   another transaction is just inserting is waited for (above READ COMMITTED: 40001 if it commits).
 create or replace function fencepost.enqueue_many(
   p_ids uuid[], p_tasks text[], p_payloads jsonb[], p_queues text[], p_priorities smallint[], p_delays_ms bigint[],
   p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[], p_gates jsonb[] default null,
-  p_own boolean default false
+  p_own boolean default false, p_run_id uuid default null, p_run_task text default null, p_ordinal integer default null,
+  p_first_item integer default null, p_policy jsonb default null
 ) returns table (job_id uuid, answer text)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -30,14 +33,16 @@ begin
   with asked as materialized (
     select nextval('fencepost.job_seq') as seq, a.* -- guard: enqueue.order
     from unnest(p_ids, p_tasks, p_payloads, p_queues, p_priorities, p_delays_ms, p_failures_max, p_losses_max,
-                p_leases_ms, p_gates)
-      as a(id, task, payload, queue, priority, delay_ms, failures_max, losses_max, lease_ms, gates)
+                p_leases_ms, p_gates) with ordinality
+      as a(id, task, payload, queue, priority, delay_ms, failures_max, losses_max, lease_ms, gates, n)
   ), made as (
     insert into fencepost.job
-      (id, seq, created_at, due_at, lease_ms, priority, failures_max, losses_max, queue, task, payload, gates)
+      (id, seq, created_at, due_at, lease_ms, priority, failures_max, losses_max, queue, task, payload, gates, run_id,
+       run_task, ordinal, item, policy)
     select a.id, a.seq, fencepost.clock(),
            case when a.delay_ms > 0 then fencepost.clock() + a.delay_ms * interval '1 ms' end,
-           a.lease_ms, a.priority, a.failures_max, a.losses_max, a.queue, a.task, a.payload, a.gates
+           a.lease_ms, a.priority, a.failures_max, a.losses_max, a.queue, a.task, a.payload, a.gates,
+           p_run_id, p_run_task, p_ordinal, p_first_item + a.n - 1, p_policy
     from asked a
     order by a.id -- guard: enqueue.lock_order
     on conflict (id) do nothing -- guard: enqueue.once
@@ -70,7 +75,7 @@ begin
     return;
   end if;
 
-  if cardinality(v_made) is distinct from cardinality(p_ids) then
+  if cardinality(v_made) is distinct from cardinality(p_ids) and p_run_id is null then
     -- A statement of its own: the rows that were in the way may have been committed after the first one's snapshot.
     select j.id into v_conflict -- guard: enqueue.new_statement
     from unnest(p_ids, p_tasks, p_payloads) as a(id, task, payload)
@@ -85,6 +90,9 @@ begin
   end if;
   if v_calls is not null then
     perform fencepost.admit(v_calls, p_own); -- after everything that can wait
+  end if;
+  if p_run_id is not null then
+    return; -- nobody asks
   end if;
   return query
     select a.id, case when a.id = any (v_made) then coalesce(d.answer, 'enqueued') else 'existing' end

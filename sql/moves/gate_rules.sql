@@ -48,3 +48,10 @@ as $$
   select coalesce(p_gate.set_limit, p_gate.declared_limit,
                   p_gate.local_limit * greatest(1, (select count(*) from fencepost.worker))::integer, 0)
 $$;
+
+-- halted(key) → whether this is the gate of a task run one of whose items has failed
+create or replace function fencepost.halted(p_key text) returns boolean
+language sql stable
+as $$
+  select p_key like 'gate:run/%' and exists (select 1 from fencepost.halt h where h.key = p_key)
+$$;

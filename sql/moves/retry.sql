@@ -2,10 +2,11 @@
 --
 -- Move: finished (not succeeded) → place(), by a person or a policy. The old outcome moves to `attempt` in the same
 -- statement. Counters go on; the budgets are granted anew on top of them.
--- Answers: `retried`; `succeeded`: that is final; `unfinished`: the job has not ended (or was retried a moment ago);
+-- `items`: also items of task runs; their run has to be told, by rerun().
+-- Answers: `retried`; `item`: its run is to be rerun instead; `succeeded`: that is final; `unfinished`: the job has not ended (or was retried a moment ago);
 --   `missing`.
 -- Locks: rows of `finished` in order of job_id. Then those of admit().
-create or replace function fencepost.retry(p_job_ids uuid[], p_own boolean default false)
+create or replace function fencepost.retry(p_job_ids uuid[], p_own boolean default false, p_items boolean default false)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -22,6 +23,9 @@ begin
       select distinct a.id from unnest(p_job_ids) as a(id)
       order by a.id) a -- guard: retry.lock_order
     where f.job_id = a.id and f.outcome <> 'succeeded' -- guard: retry.final
+      and (p_items or not exists (
+        select 1 from fencepost.job i
+        where i.id = a.id and i.run_id is not null)) -- guard: retry.items
     returning f.*
   ), log as (
     insert into fencepost.attempt as t -- guard: retry.log
@@ -53,6 +57,7 @@ begin
     select a.id,
            case when r.job_id is not null then 'retried'
                 when f.outcome = 'succeeded' then 'succeeded'
+                when f.job_id is not null and j.run_id is not null then 'item'
                 when j.id is not null then 'unfinished'
                 else 'missing' end,
            case when f.outcome = 'succeeded' then f.outcome end -- no other: it came after the first statement

@@ -1,13 +1,13 @@
 -- turn(worker, turn, again, finish …, fail …, release …, start …, queues, limits, starts, room, suspects, tasks)
 --   → (kind, job_id, lease_id, nonce, answer, outcome, flag, task, payload, queue, priority, tries, failures, losses,
---      releases, failures_max, lease_ms, left_ms, created_at)
+--      releases, failures_max, lease_ms, left_ms, created_at, policy)
 --
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
 -- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- Answers, by kind: `finish`, `fail`, `release`: what the move answers (flag: duplicate), except the plain `finished`,
 --   which is nearly all of them and is not worth its bytes; `start`: flag is cancel_requested; `lease`: a claimed job,
 --   answer `started` or `held`; `nudged`: some gate has to be looked at again (answer `isolation`: at READ COMMITTED,
---   which this turn is not).
+--   which this turn is not); `called`: some run has something to do.
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`. `left_ms`: what is left of the lease.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
@@ -24,7 +24,7 @@ create or replace function fencepost.turn(
 ) returns table (
   kind text, job_id uuid, lease_id bigint, nonce bigint, answer text, outcome fencepost.outcome, flag boolean,
   task text, payload jsonb, queue text, priority smallint, tries integer, failures smallint, losses smallint,
-  releases integer, failures_max smallint, lease_ms integer, left_ms integer, created_at timestamptz
+  releases integer, failures_max smallint, lease_ms integer, left_ms integer, created_at timestamptz, policy jsonb
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -99,6 +99,16 @@ begin
     return next;
   end if;
 
+  if exists (
+    select 1 from fencepost.call c
+    join fencepost.run r on r.id = c.run_id
+    where r.ended_at is null and r.state <> 'paused' and (r.busy_until is null or r.busy_until < fencepost.clock())
+  ) then
+    kind := 'called';
+    job_id := null;
+    return next;
+  end if;
+
   for i in 1 .. coalesce(cardinality(p_queues), 0) * (1 + p_again::int) loop
     -- A repeat first asks every queue for what the first try took, and claims only if that is nothing.
     v_queue := (i - 1) % cardinality(p_queues) + 1;
@@ -108,7 +118,7 @@ begin
       select 'lease', c.job_id, c.lease_id, c.nonce, case when c.started then 'started' else 'held' end,
              null::fencepost.outcome, c.losses > 0, c.task, c.payload, c.queue, c.priority, c.tries, c.failures,
              c.losses, c.releases, c.failures_max, c.lease_ms,
-             (extract(epoch from c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at
+             (extract(epoch from c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at, c.policy
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn,
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end) c;

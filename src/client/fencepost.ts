@@ -44,6 +44,7 @@ import { GateDisputes } from './gate-disputes.js'
 import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
 import { unknownGate } from './unknown-gate.js'
+import { Workflows } from './workflows.js'
 
 export interface FencepostOptions {
   /** postgres://…; without it DATABASE_URL, and without that an embedded PostgreSQL in `.fencepost/`. */
@@ -126,6 +127,8 @@ export interface Fencepost extends AsyncDisposable {
     payload?: unknown,
     options?: { tx?: Queryable },
   ): Promise<Exclude<WakeAnswer, 'missing'>>
+  /** Workflows and their runs. */
+  readonly workflows: Workflows
   /** Listens to what this process does and sees; the answer stops listening. */
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void
   /** A transaction whose COMMIT is verified; pass its `tx` to enqueue and to your own queries. */
@@ -189,6 +192,7 @@ class Client implements Fencepost {
   readonly #waiter: ResultWaiter
   readonly #announcer: Announcer
   readonly #workers = new Set<Worker>()
+  readonly workflows: Workflows
   readonly #disputes = new GateDisputes(this.#events)
   #closing: Promise<void> | undefined
 
@@ -199,7 +203,8 @@ class Client implements Fencepost {
     this.#announcer = new Announcer(db)
     this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
     const hurry = () => this.#waiter.hurry()
-    for (const ending of ['finished', 'failed', 'cancelled'] as const) this.#events.on(ending, hurry)
+    for (const ending of ['finished', 'failed', 'cancelled', 'advanced'] as const) this.#events.on(ending, hurry)
+    this.workflows = new Workflows(db, payloadBytesMax, (id, options) => this.result(id, options))
   }
 
   async enqueue<Input, Result>(task: Task<Input, Result>, input: Input, { tx, ...options }: EnqueueOptions = {}) {

@@ -306,6 +306,7 @@ export class Actor {
       ask: () => undefined,
       unmarked: () => [],
       receive: () => {},
+      onCalled: () => {},
     })
   }
 

@@ -43,6 +43,10 @@ const lines: { readonly [Name in EventName]: (event: FencepostEvents[Name]) => L
   cancelled: () => ({ level: 'info', text: 'cancelled', ends: true }),
   discarded: () => ({ level: 'info', text: 'discarded: its gate was full' }),
   overrun: ({ key }) => ({ level: 'warn', text: `holds ${key} for too long: no longer counted` }),
+  advanced: ({ state }) => ({
+    level: state === 'failed' ? 'error' : state === 'succeeded' || state === 'cancelled' ? 'info' : 'debug',
+    text: `run ${state}`,
+  }),
   yielded: () => ({ level: 'debug', text: 'gave its slots back: paused' }),
   gate_disputed: ({ key, tasks, limits }) => ({
     level: 'warn',

@@ -62,6 +62,7 @@ function countEvents(
     'started',
     'final',
   ])
+  const runs = counter('runs_ended', 'Runs of workflows that ended by an advance of this process.', ['workflow', 'state'])
   const errors = counter('errors', 'Troubles in the background: the database away, a listener that threw.', [])
   const duration = new Histogram({
     name: 'fencepost_attempt_duration_seconds',
@@ -114,6 +115,9 @@ function countEvents(
     fp.on('lost', ({ task, queue, started, outcome }) =>
       lost.inc({ task, queue, started: String(started), final: String(outcome !== null) }),
     ),
+    fp.on('advanced', ({ workflow, state }) => {
+      if (state === 'succeeded' || state === 'failed' || state === 'cancelled') runs.inc({ workflow, state })
+    }),
     fp.on('error', () => errors.inc()),
   ]
 }

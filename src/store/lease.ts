@@ -1,5 +1,6 @@
 import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
+import type { JobPolicy } from '../workflow/run.js'
 import type { Database, Queryable } from './database.js'
 
 /** A leased job, with what its handler needs. */
@@ -15,6 +16,8 @@ export interface Lease extends Fence {
   readonly failuresMax: number
   readonly leaseMs: number
   readonly createdAt: Date
+  /** What its workflow says of its retries and its timeout, instead of its task. */
+  readonly policy: JobPolicy | null
 }
 
 export interface ClaimedLease extends Lease {
@@ -39,6 +42,7 @@ export interface LeaseRow {
   expires_at: Date
   lease_ms: number
   created_at: Date
+  policy: JobPolicy | null
 }
 
 export interface ClaimRequest {
@@ -77,6 +81,7 @@ export function leaseOf(row: Omit<LeaseRow, 'claimed_at' | 'expires_at'>): Lease
     failuresMax: row.failures_max,
     leaseMs: row.lease_ms,
     createdAt: row.created_at,
+    policy: row.policy,
   }
 }
 

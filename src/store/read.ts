@@ -233,17 +233,19 @@ export interface OutcomeRow {
   readonly error: Json
 }
 
-/** Which of these jobs have ended, and which do not exist: one statement for any number of waiters. */
+/** Which of these jobs, and runs of workflows, have ended, and which do not exist: one statement for any number of waiters. */
 export async function readOutcomes(
   db: Database,
   ids: readonly string[],
 ): Promise<{ ended: OutcomeRow[]; missing: string[] }> {
   const rows = await db.read<OutcomeRow & { known: boolean }>(
-    `select a.id as "jobId", j.id is not null as known, f.outcome, f.reason, f.result, f.error
+    `select a.id as "jobId", j.id is not null or r.id is not null as known, coalesce(f.outcome::text, r.state) as outcome,
+            f.reason, coalesce(f.result, r.output) as result, coalesce(f.error, r.error) as error
      from unnest($1::uuid[]) as a(id)
      left join fencepost.job j on j.id = a.id
      left join fencepost.finished f on f.job_id = a.id
-     where f.job_id is not null or j.id is null`,
+     left join fencepost.run r on j.id is null and r.id = a.id
+     where f.job_id is not null or r.ended_at is not null or j.id is null and r.id is null`,
     [ids],
   )
   return { ended: rows.filter((row) => row.known), missing: rows.filter((row) => !row.known).map((row) => row.jobId) }

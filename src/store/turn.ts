@@ -42,12 +42,14 @@ export interface TurnAnswer {
   readonly leases: readonly TurnLease[]
   /** Some gate has to be looked at again. */
   readonly nudged: boolean
+  /** Some run of a workflow has something to do. */
+  readonly called: boolean
   /** By this process's clock: the last try, if there were several. */
   readonly sentAtMs: number
 }
 
 interface TurnRow extends Omit<LeaseRow, 'claimed_at' | 'expires_at'> {
-  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease' | 'nudged'
+  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease' | 'nudged' | 'called'
   answer: string
   outcome: Outcome | null
   flag: boolean
@@ -102,6 +104,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     })),
     leases: ofKind(rows, 'lease', lease),
     nudged: rows.some((row) => row.kind === 'nudged'),
+    called: rows.some((row) => row.kind === 'called'),
     sentAtMs,
   }
 }

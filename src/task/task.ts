@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import { defaults, limits } from '../limits.js'
 import { checkedGates, checkedGroup, type Gate, type GateOptions, type Group, type GroupOptions } from './gate.js'
 import { type Duration, durationMs } from './duration.js'
@@ -58,6 +58,9 @@ export interface Task<Input = unknown, Result = unknown> {
   readonly resultType?: Result
 }
 
+/** Names that workflows have a meaning for. */
+const reserved = /^(core|wait|workflow)\./
+
 export function task<
   Input extends StandardSchemaV1,
   Output extends StandardSchemaV1 | undefined = undefined,
@@ -67,6 +70,23 @@ export function task<
   options: TaskOptions<Input, Output, Result>,
 ): Task<StandardSchemaV1.InferInput<Input>, TaskResult<Output, Result>> {
   checkedName(name, 'The task’s name')
+  if (reserved.test(name)) {
+    throw new FencepostError('FP_OPTION_INVALID', `a task cannot be called ${shown(name)}`, {
+      hint: 'Names that begin with core., wait. or workflow. are those of workflows’ own actions.',
+    })
+  }
+  return definedTask(name, options)
+}
+
+/** For names of our own, too. */
+export function definedTask<
+  Input extends StandardSchemaV1,
+  Output extends StandardSchemaV1 | undefined = undefined,
+  Result = unknown,
+>(
+  name: string,
+  options: TaskOptions<Input, Output, Result>,
+): Task<StandardSchemaV1.InferInput<Input>, TaskResult<Output, Result>> {
   const at = (option: string) => `${option} of task ${name}`
   checkOptionNames(options, known, `task ${name}`)
   if (typeof options.run !== 'function')

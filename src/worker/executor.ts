@@ -4,7 +4,9 @@ import { NonRetryable, verdictOf } from '../job/verdict.js'
 import type { Database } from '../store/database.js'
 import { type FailAnswer, type Failure, type Finished, fail, finish, leaseFate, type Settled } from '../store/settle.js'
 import type { TurnLease } from '../store/turn.js'
+import type { RetryPolicy } from '../task/retry-policy.js'
 import type { Task } from '../task/task.js'
+import { itemRetry } from '../workflow/item-retry.js'
 import { validated } from '../task/validate.js'
 import { type Attempt, RunningJob } from './running-job.js'
 import type { Turns } from './turns.js'
@@ -66,7 +68,15 @@ export class Execution implements Attempt {
   }
 
   get deadlineMs(): number | undefined {
-    return this.#task.timeoutMs === undefined ? undefined : this.#begunAtMs + this.#task.timeoutMs
+    return this.#timeoutMs === undefined ? undefined : this.#begunAtMs + this.#timeoutMs
+  }
+
+  get #timeoutMs(): number | undefined {
+    return this.lease.policy?.timeoutMs ?? this.#task.timeoutMs
+  }
+
+  get #retry(): RetryPolicy {
+    return itemRetry(this.lease.policy, this.lease.tries) ?? this.#task.retry
   }
 
   get hasBegun(): boolean {
@@ -91,14 +101,14 @@ export class Execution implements Attempt {
     // A handler that ignores its signal is left behind: its job must not wait for it.
     const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
       this.#abandon = (aborted) => resolve({ aborted })
-      if (this.#task.timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#task.timeoutMs)
+      if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
       void handled.then(resolve)
     })
     clearTimeout(timer)
     onHandlerEnded()
     if (!('aborted' in ended)) return this.#settle(ended)
     const { aborted } = ended
-    if (aborted === 'timeout') await this.#settle({ error: new Error(`timed out after ${this.#task.timeoutMs} ms`) })
+    if (aborted === 'timeout') await this.#settle({ error: timedOut(this.#timeoutMs) })
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
     // Only now: what it says must find its lease ended by us, not end it. That a handler throws because it was told to
     // stop is no news.
@@ -200,8 +210,8 @@ export class Execution implements Attempt {
     const tell = (item: Failure) =>
       late ? fail(db, [item]).then(([told]) => told as Settled<FailAnswer>) : turns.fail(item)
     // A retry by a person raises the budget; the backoff starts anew with it.
-    const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#task.retry.limit)
-    const verdict = verdictOf(error, this.#task.retry, Math.max(1, failuresInBudget), Math.random())
+    const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#retry.limit)
+    const verdict = verdictOf(error, this.#retry, Math.max(1, failuresInBudget), Math.random())
     const { delayMs, final } = verdict
     const failure = { jobId, leaseId, nonce, errorText: JSON.stringify(verdict.error), delayMs, final }
     const failed = await tell(failure).catch((refused: unknown) => {
@@ -215,6 +225,10 @@ export class Execution implements Attempt {
       events.emit('failed', { jobId, task, attempt: tries, error, outcome: failed.outcome })
     }
   }
+}
+
+function timedOut(ms: number | undefined): Error {
+  return Object.assign(new Error(`timed out after ${ms} ms`), { code: 'FP_TIMED_OUT' })
 }
 
 function abortError(reason: AbortReason): FencepostError {

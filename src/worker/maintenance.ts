@@ -1,6 +1,7 @@
 import type { Events } from '../events.js'
 import { markOverrun, promoteDue, yieldPaused } from '../store/control.js'
 import type { Database } from '../store/database.js'
+import { ringTimers } from '../store/runs.js'
 import { reapExpired } from '../store/worker.js'
 
 const everyMsMax = 500
@@ -14,11 +15,13 @@ export interface MaintenanceOptions {
   readonly pollMs: number
   /** After every round; `moved`: there is something new to claim. */
   readonly onRound: (moved: boolean) => void
+  /** Runs of workflows may have something to do. */
+  readonly onRing: () => void
 }
 
 /**
  * Promotes what is due, takes back leases that have run out, sweeps workers that have gone, marks slots that are held for
- * too long. Every worker does it, and any number of them may at the same time: there is no leader. An idle round is a few
+ * too long, tells runs of their timers. Every worker does it, and any number of them may at the same time: there is no leader. An idle round is a few
  * index lookups.
  */
 export class Maintenance {
@@ -52,7 +55,7 @@ export class Maintenance {
   }
 
   async #work(): Promise<void> {
-    const { db, events, onRound } = this.#options
+    const { db, events, onRound, onRing } = this.#options
     const begunAtMs = performance.now()
     try {
       const promoted = await promoteDue(db)
@@ -65,6 +68,8 @@ export class Maintenance {
       for (const event of overrun) events.emit('overrun', event)
       const yielded = await yieldPaused(db)
       for (const jobId of yielded) events.emit('yielded', { jobId })
+      await ringTimers(db)
+      onRing()
       onRound(promoted.length + lost.length + overrun.length + yielded.length > 0)
       this.#tookMs = performance.now() - begunAtMs
     } catch (error) {

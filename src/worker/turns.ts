@@ -46,6 +46,8 @@ export interface TurnsOptions {
   readonly unmarked: () => readonly Unmarked[]
   /** What a claim brought: nothing, if its turn failed. */
   readonly receive: (leases: readonly TurnLease[], claim: Claim, sentAtMs: number, nudged: boolean) => void
+  /** Some run of a workflow has something to do. */
+  readonly onCalled: () => void
 }
 
 /**
@@ -190,6 +192,7 @@ export class Turns {
     }
     const answer = await takeTurn(db, said, repeated)
     tell(words, answer)
+    if (answer.called) this.#options.onCalled()
     if (claim) receive(answer.leases, claim, answer.sentAtMs, answer.nudged)
   }
 }

@@ -6,10 +6,12 @@ import { defaults, limits } from '../limits.js'
 import { packageVersion } from '../package-root.js'
 import type { Database } from '../store/database.js'
 import type { TurnLease } from '../store/turn.js'
+import { actionCard, putActions } from '../store/runs.js'
 import { registerWorker, retireWorker } from '../store/worker.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName } from '../task/options.js'
 import type { Task } from '../task/task.js'
+import { Advancer } from './advancer.js'
 import { type Bench, Execution } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
 import { Lanes } from './lanes.js'
@@ -52,7 +54,7 @@ const lastWordsMsMax = 10_000
  *     lookout ──look──▶ turns ──leases──▶ lanes ──▶ executions
  *     (notice, poll)      ▲                            │ what they came to
  *                         └────────────────────────────┘
- *     heartbeat: extends, aborts        maintenance: promote, reap
+ *     heartbeat: extends, aborts        maintenance: promote, reap        advancer: runs of workflows
  */
 export class Worker {
   readonly #turnDb: Database
@@ -71,6 +73,7 @@ export class Worker {
   readonly #lookout: Lookout
   readonly #heartbeat: Heartbeat
   readonly #maintenance: Maintenance
+  readonly #advancer: Advancer
   #id = newWorkerId()
   #ended = 0
   #released = 0
@@ -113,6 +116,7 @@ export class Worker {
       ask: (anyway) => this.#ask(anyway),
       unmarked: () => this.#takeUnmarked(),
       receive: (leases, claim, sentAtMs, nudged) => this.#receive(leases, claim, sentAtMs, nudged),
+      onCalled: () => this.#advancer.call(),
     })
     this.#suspect = new Suspect({
       turns: this.#turns,
@@ -141,10 +145,12 @@ export class Worker {
       held: () => this.#held,
       onLost: () => this.#goOnAsNew(),
     })
+    this.#advancer = new Advancer({ db: this.#backgroundDb, events, tasks: this.#tasks, look: () => this.#look() })
     this.#maintenance = new Maintenance({
       db: this.#backgroundDb,
       events,
       pollMs,
+      onRing: () => this.#advancer.call(),
       onRound: (moved) => {
         this.#suspect.lookNowAndThen()
         if (moved) this.#look()
@@ -286,7 +292,8 @@ export class Worker {
     const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
     const drained = within(this.#graceMs, this.#quiet())
     // A claim that is still on its way must not take up again what is given back.
-    await within(lastWordsMsMax, Promise.all([this.#turns.rest(), this.#lookout.stop(), this.#maintenance.stop()]))
+    const background = [this.#lookout.stop(), this.#maintenance.stop(), this.#advancer.stop()]
+    await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
     for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
     await drained
     const finished = this.#ended
@@ -319,6 +326,7 @@ export class Worker {
   }
 
   async #register(): Promise<void> {
+    await putActions(this.#backgroundDb, [...this.#tasks.values()].map(actionCard))
     await registerWorker(this.#backgroundDb, {
       id: this.#id,
       pid: process.pid,

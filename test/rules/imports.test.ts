@@ -8,7 +8,7 @@ import { packageRoot } from '../../src/package-root.js'
  * module stands below those that name it, and nothing names itself through another.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  index: ['client', 'config', 'errors', 'events', 'job', 'observe', 'store', 'task', 'worker'],
+  index: ['client', 'config', 'errors', 'events', 'job', 'observe', 'store', 'task', 'worker', 'workflow'],
   cli: [
     'audit',
     'client',
@@ -24,16 +24,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'store',
     'task',
     'worker',
+    'workflow',
   ],
   lab: ['audit', 'client', 'errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'worker'],
   config: ['client', 'errors', 'limits', 'observe', 'task'],
   observe: ['client', 'errors', 'events', 'limits', 'store', 'task'],
-  client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker'],
+  client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker', 'workflow'],
   audit: ['errors', 'job', 'package-root', 'store'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task'],
   store: ['errors', 'job', 'limits', 'package-root', 'task'],
   workflow: ['errors', 'job', 'limits', 'task'],
-  events: ['errors', 'job'],
+  events: ['errors', 'job', 'workflow'],
   job: ['errors', 'limits', 'task'],
   task: ['errors', 'limits'],
   embedded: ['errors'],

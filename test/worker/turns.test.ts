@@ -7,7 +7,7 @@ import { FaultProxy } from '../harness/fault-proxy.js'
 import { setup } from '../harness/setup.js'
 
 function turnsOn(db: Database, options: Partial<TurnsOptions> = {}): Turns {
-  const quiet = { ask: () => undefined, unmarked: () => [], receive: () => {} }
+  const quiet = { ask: () => undefined, unmarked: () => [], receive: () => {}, onCalled: () => {} }
   return new Turns({ db, events: new Events(), worker: () => 'w1', tasks: ['test'], ...quiet, ...options })
 }
 

@@ -7,6 +7,7 @@ import type { Scope, ScopeName } from '../../src/workflow/expression.js'
 import { forms } from '../../src/workflow/expression/forms.js'
 import { libraryFunctions } from '../../src/workflow/functions.js'
 import { compileTemplate } from '../../src/workflow/template.js'
+import { refusal } from './refusal.js'
 
 const page = readFileSync(join(packageRoot, 'docs', 'reference', 'expressions.md'), 'utf8')
 const scope = JSON.parse(/```json\n(.*?)```/s.exec(page)?.[1] ?? '') as Scope
@@ -45,6 +46,11 @@ describe('docs/reference/expressions.md', () => {
     const written = [...libraryFunctions.values(), ...forms.values()].map(({ signature }) => signature)
     const further = ['list.map(x, condition, value)', 'succeeded()', 'failed()', 'timed_out()', 'result()']
     expect(rows.sort()).toEqual([...written, ...further].sort())
+  })
+
+  it('shows an error as it is', () => {
+    const { text, hint } = refusal(() => compileTemplate('{{ vars.imgae }}', names).evaluate(scope))
+    expect(page).toContain(`\`\`\`text\n${text}\n${hint}\n\`\`\``)
   })
 
   it('names the limits as they are', () => {

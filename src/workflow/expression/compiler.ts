@@ -19,7 +19,7 @@ import { kindOf, put } from './values.js'
 type NodeOf<Operation extends Node['op']> = Extract<Node, { op: Operation }>
 
 /** What these cost more than another part of an expression. */
-const stepsOfCall = 4
+const stepsOfCall = 6
 const stepsOfMember = 3
 
 /** Checks the names and functions of one expression, and makes closures of its parts. */

@@ -179,10 +179,8 @@ class PatternParser {
       const from = this.#member()
       if (this.#next === '-' && this.#characters[this.#position + 1] !== ']') {
         this.#position++
-        const to = this.#member()
-        if (from.length !== 1 || to.length !== 1) throw new PatternError('a range is from one character to another')
-        const [first] = from[0] as readonly [number, number]
-        const [last] = to[0] as readonly [number, number]
+        const first = single(from)
+        const last = single(this.#member())
         if (last < first) throw new PatternError('a range in [ ] goes from more to less')
         ranges.push([first, last])
       } else ranges.push(...from)
@@ -201,6 +199,11 @@ class PatternParser {
     if (escaped.negated) throw new PatternError('\\D, \\W and \\S cannot stand in [ ]')
     return escaped.ranges
   }
+}
+
+function single([only, ...more]: CharacterClass['ranges']): number {
+  if (only && more.length === 0 && only[0] === only[1]) return only[0]
+  throw new PatternError('a range in [ ] is from one character to another')
 }
 
 /** Jumps, relative to the instruction itself. */

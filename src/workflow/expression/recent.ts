@@ -18,15 +18,15 @@ export class Recent<Value> {
     const kept = this.#younger.get(key)
     if (kept !== undefined) return kept
     const value = this.#older.get(key) ?? make()
-    if (this.#youngerLength + key.length > this.#lengthMax / 2) {
+    const lengthMax = this.#lengthMax / 2
+    if (key.length > lengthMax) return value
+    if (this.#youngerLength + key.length > lengthMax) {
       this.#older = this.#younger
       this.#younger = new Map()
       this.#youngerLength = 0
     }
-    if (key.length <= this.#lengthMax / 2) {
-      this.#younger.set(key, value)
-      this.#youngerLength += key.length
-    }
+    this.#younger.set(key, value)
+    this.#youngerLength += key.length
     return value
   }
 }

@@ -24,12 +24,12 @@ export type ValueName = Exclude<ScopeName, 'ending'>
 
 /** Where each name is known, as a message says it. */
 export const knownWhere: Readonly<Record<ScopeName, string>> = {
-  parameters: 'in every expression of a workflow but `retry.when`',
+  parameters: 'outside of `retry.when`',
   vars: 'once the run has begun: not where `vars` get their first values, nor in `retry.when`',
   tasks: 'once the run has begun: not where `vars` get their first values, nor in `retry.when`',
   item: 'in the `input` of a task with `with_items`',
   index: 'in the `input` of a task with `with_items`',
-  run: 'in every expression of a workflow but `retry.when`',
+  run: 'outside of `retry.when`',
   error: 'in `next` of a task and in `retry.when`',
   attempt: 'in `retry.when`',
   ending: 'in `next` of a task',

@@ -78,7 +78,8 @@ const otherLanguages: Readonly<Record<string, string>> = {
 
 function explained(error: ParseError, hole: Hole): ExpressionError {
   const { text } = hole
-  const start = Math.min(error.range?.start ?? 0, text.length)
+  const reported = Math.min(error.range?.start ?? 0, text.length)
+  const start = text.startsWith('??', reported - 1) ? reported - 1 : reported
   const word = /^(?:\?\?|\w+|[^\s])/u.exec(text.slice(start))?.[0] ?? ''
   const end = Math.max(error.range?.end ?? start, start + word.length)
   const ended = text.slice(start).trim() === ''

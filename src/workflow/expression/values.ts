@@ -68,7 +68,7 @@ export function put(object: Record<string, Json>, key: string, value: Json): voi
 }
 
 export function equal(a: Json, b: Json, evaluation: Evaluation, place: Place, depth = 0): boolean {
-  evaluation.spend(typeof a === 'string' ? textSteps(a.length) : 1, place)
+  evaluation.spend(typeof a === 'string' ? textSteps(a.length) : isList(a) || isObject(a) ? 3 : 1, place)
   if (a === b) return true
   checkDepth(depth, place)
   if (isList(a)) {
@@ -84,7 +84,7 @@ export function equal(a: Json, b: Json, evaluation: Evaluation, place: Place, de
 
 /** JSON text, the same for equal values. */
 export function canonicalText(value: Json, evaluation: Evaluation, place: Place, depth = 0): string {
-  evaluation.spend(8, place)
+  evaluation.spend(10, place)
   if (isList(value)) {
     checkDepth(depth, place)
     return `[${value.map((item) => canonicalText(item, evaluation, place, depth + 1)).join()}]`
@@ -118,7 +118,7 @@ export function rendered(value: Json, evaluation: Evaluation, place: Place): str
  * that hold each other many times over would be exponentially much text.
  */
 export function checkJson(value: Json, evaluation: Evaluation, place: Place, depth: number): void {
-  evaluation.spend(typeof value === 'string' ? textSteps(value.length) : 1, place)
+  evaluation.spend(typeof value === 'string' ? 1 + textSteps(value.length) : 2, place)
   if (isList(value)) {
     checkDepth(depth, place)
     for (const item of value) checkJson(item, evaluation, place, depth + 1)

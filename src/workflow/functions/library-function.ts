@@ -101,6 +101,17 @@ export function optional<Value>(parameter: Parameter<Value>): Parameter<Value | 
 
 export const value = (name: string): Parameter<Json> => required(name, (given) => given)
 
+/** Of several types. */
+export const valueOf = <Value extends Json>(
+  name: string,
+  what: string,
+  is: (given: Json) => given is Value,
+): Parameter<Value> =>
+  required(name, (given, call, argument) => {
+    if (is(given)) return given
+    throw call.errorAt(argument, `needs ${what} here, not ${kindOf(given)}`)
+  })
+
 export const text = (name: string): Parameter<string> =>
   required(name, (given, call, argument) => {
     if (typeof given !== 'string') {

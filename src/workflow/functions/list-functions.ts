@@ -8,17 +8,28 @@ import {
   isList,
   isObject,
   type JsonList,
+  type JsonObject,
   kindOf,
   sortSteps,
 } from '../expression/values.js'
-import { type Call, define, defineOfMany, list, listAtHand, optional, value, whole } from './library-function.js'
+import {
+  type Call,
+  define,
+  defineOfMany,
+  list,
+  listAtHand,
+  optional,
+  value,
+  valueOf,
+  whole,
+} from './library-function.js'
 import { characterCount, characterIndex } from './text-functions.js'
 
 export const listFunctions = [
-  define('size', [value('value')], size),
+  define('size', [valueOf('value', 'a string, a list or an object', isSized)], size),
   define('first', [listAtHand('list')], (_, items) => items[0] ?? null),
   define('last', [listAtHand('list')], (_, items) => items.at(-1) ?? null),
-  define('indexOf', [value('value'), value('part')], indexOf),
+  define('indexOf', [valueOf('value', 'a string or a list', isSequence), value('part')], indexOf),
   define('slice', [listAtHand('list'), whole('from'), optional(whole('to'))], (call, items, from, to) => {
     const taken = items.slice(from, to)
     call.spend(taken.length)
@@ -50,21 +61,27 @@ export const listFunctions = [
 /** What it costs to make a list, besides its items. */
 const stepsOfList = 10
 
-function size(call: Call, given: Json): number {
+function isSequence(given: Json): given is string | JsonList {
+  return typeof given === 'string' || isList(given)
+}
+
+function isSized(given: Json): given is string | JsonList | JsonObject {
+  return isSequence(given) || isObject(given)
+}
+
+function size(call: Call, given: string | JsonList | JsonObject): number {
   if (isList(given)) return given.length
   if (typeof given === 'string') {
     call.spend(textSteps(given.length))
     return characterCount(given)
   }
-  if (!isObject(given)) throw call.errorAt(0, `needs a string, a list or an object, not ${kindOf(given)}`)
   const { length } = Object.keys(given)
   call.spend(length)
   return length
 }
 
-function indexOf(call: Call, given: Json, part: Json): number {
-  if (isList(given)) return given.findIndex((item) => equal(item, part, call.evaluation, call.place))
-  if (typeof given !== 'string') throw call.errorAt(0, `looks into a string or a list, not into ${kindOf(given)}`)
+function indexOf(call: Call, given: string | JsonList, part: Json): number {
+  if (typeof given !== 'string') return given.findIndex((item) => equal(item, part, call.evaluation, call.place))
   if (typeof part !== 'string') throw call.errorAt(1, `looks for a string in a string, not for ${kindOf(part)}`)
   call.spend(textSteps(given.length))
   return characterIndex(call, given, part)
@@ -113,7 +130,7 @@ function sum(call: Call, items: JsonList): number {
 
 /** Where the least item is, or with `sign` 1 the greatest. */
 function least(call: Call, items: JsonList, sign: 1 | -1): number {
-  if (items.length === 0) throw call.errorAt(0, 'needs at least one item', 'default(…) does not help here: ask size().')
+  if (items.length === 0) throw call.errorAt(0, 'needs at least one item', 'Ask size(list) > 0 first.')
   const compare = comparison(call, items)
   let found = 0
   for (let i = 1; i < items.length; i++) {
@@ -133,11 +150,12 @@ export function sortedBy(call: Call, items: JsonList, keys: JsonList): JsonList 
 function comparison(call: Call, items: JsonList): (a: Json, b: Json) => number {
   if (items.every((item) => typeof item === 'number')) return (a, b) => (a as number) - (b as number)
   if (items.every((item) => typeof item === 'string')) return (a, b) => compareStrings(call, a as string, b as string)
-  const odd = items.find((item) => typeof item !== typeof items[0] || typeof item === 'object') as Json
-  throw call.errorAt(0, `compares numbers or strings, and not both: here are ${kindOf(items[0])} and ${kindOf(odd)}`)
+  const odd = items.find((item) => typeof item !== 'number' && typeof item !== 'string')
+  const found = odd === undefined ? 'not the one with the other' : `and here is ${kindOf(odd)}`
+  throw call.errorAt(0, `compares numbers or strings, ${found}`)
 }
 
 function compareStrings(call: Call, a: string, b: string): number {
-  call.spend(textSteps(Math.min(a.length, b.length)))
+  call.spend(Math.floor(Math.min(a.length, b.length) / 8)) // the rest is in sortSteps
   return compareText(a, b)
 }

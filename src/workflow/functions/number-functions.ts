@@ -1,8 +1,7 @@
 import type { Json } from '../../job/json.js'
 import { textSteps } from '../expression/evaluation.js'
 import { exact } from '../expression/operators.js'
-import { kindOf } from '../expression/values.js'
-import { type Call, define, number, optional, value, whole } from './library-function.js'
+import { type Call, define, number, optional, valueOf, whole } from './library-function.js'
 
 // Math’s functions may give -0, which JSON does not keep: + 0 makes it 0.
 
@@ -11,11 +10,11 @@ export const numberFunctions = [
   define('floor', [number('number')], (_, given) => Math.floor(given) + 0),
   define('ceil', [number('number')], (_, given) => Math.ceil(given) + 0),
   define('round', [number('number'), optional(whole('digits'))], round),
-  define('int', [value('value')], (call, given) => {
+  define('int', [valueOf('value', 'a number or a string', isNumberOrText)], (call, given) => {
     if (typeof given === 'number') return Math.trunc(given) + 0
     return exact(numberIn(call, given, /^[+-]?\d{1,50}$/, 'a whole number'), call.place, true)
   }),
-  define('double', [value('value')], (call, given) => {
+  define('double', [valueOf('value', 'a number or a string', isNumberOrText)], (call, given) => {
     if (typeof given === 'number') return given
     const decimal = /^[+-]?(\d{1,400}(\.\d{0,400})?|\.\d{1,400})(e[+-]?\d{1,5})?$/i
     return exact(numberIn(call, given, decimal, 'a number'), call.place, false)
@@ -25,8 +24,11 @@ export const numberFunctions = [
 /** What it costs to read a number from its text. */
 const stepsOfReading = 20
 
-function numberIn(call: Call, given: Json, form: RegExp, what: string): number {
-  if (typeof given !== 'string') throw call.errorAt(0, `reads a string or a number, not ${kindOf(given)}`)
+function isNumberOrText(given: Json): given is number | string {
+  return typeof given === 'number' || typeof given === 'string'
+}
+
+function numberIn(call: Call, given: string, form: RegExp, what: string): number {
   call.spend(stepsOfReading + textSteps(given.length))
   const trimmed = given.trim()
   if (!form.test(trimmed)) throw call.errorAt(0, `cannot read this string as ${what}`)

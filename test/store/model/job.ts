@@ -127,5 +127,6 @@ export function leaseRow(job: Job): Row {
     claimedAt,
     expiresAt,
     createdAt,
+    policy: null,
   }
 }

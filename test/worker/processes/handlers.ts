@@ -20,6 +20,7 @@ export interface Inputs {
   flaky: { failures: number }
   echo: Record<string, never>
   crowd: { key: string; limit: number; workMs?: number; stays?: boolean }
+  graph: { value: number; failures: number }
 }
 
 export type TaskName = keyof Inputs
@@ -85,6 +86,12 @@ export function makeHandlers({ say, opened, paymentUrl, url }: Surroundings): {
 
     async echo(_, job) {
       return doneText(job.id)
+    },
+
+    /** A task of a random workflow. */
+    async graph({ value, failures }, job) {
+      if (job.failures < failures) throw new Error(`failure ${job.failures + 1} of ${failures}`)
+      return value
     },
 
     /** Stands in one of `limit` places, which the server frees if this process dies; none free is one too many. */

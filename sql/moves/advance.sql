@@ -1,0 +1,268 @@
+-- advance(changes) → (run_id, answer)
+--
+-- What was decided about some runs, each change by itself: consumes the letters it was decided on, and changes the run, its
+-- task runs, and what follows from that (jobs, runs, timers, watches, cancels), all in this transaction.
+-- Answers: `advanced`; `conflict` if the run is not as it was when the change was decided, or is just being changed by
+--   another: then nothing of that change is done, and it is to be decided anew.
+-- Two layers keep what follows from being made twice, each enough by itself:
+--   1. the stored run: its revision grows with every change, and a task run ends once;
+--   2. derived ids: an item that is made again is found there.
+-- Locks: rows of `run`, in order of id, skipping locked ones: nobody who holds one waits for another. Then those of
+--   enqueue() and cancel(). Who ends an item never locks a run.
+create or replace function fencepost.advance(p_changes jsonb) returns table (run_id uuid, answer text)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_change jsonb;
+  v_mine uuid[];
+  v_advanced uuid[] := '{}';
+  v_ended uuid[] := '{}';
+begin
+  perform fencepost.durable(); -- guard: advance.durable
+  select array_agg(r.id) into v_mine
+  from (
+    select q.id from fencepost.run q
+    where q.id = any (array(select (c ->> 'run')::uuid from jsonb_array_elements(p_changes) as c))
+    order by q.id
+    for no key update skip locked
+  ) r;
+  for v_change in
+    select c from jsonb_array_elements(p_changes) as c order by c ->> 'run'
+  loop
+    run_id := (v_change ->> 'run')::uuid;
+    if run_id = any (v_mine) and fencepost.advance_run(run_id, v_change) then
+      answer := 'advanced';
+      v_advanced := v_advanced || run_id;
+      if v_change ->> 'state' in ('succeeded', 'failed', 'cancelled') then
+        v_ended := v_ended || run_id;
+      end if;
+    else
+      answer := 'conflict';
+    end if;
+    return next;
+  end loop;
+  if v_ended <> '{}' then
+    perform fencepost.run_ended(v_ended);
+  end if;
+  -- Last of all: it locks gates, and whoever holds one waits for nothing.
+  for v_change in
+    select jsonb_build_object('run', c ->> 'run', 'items', i)
+    from jsonb_array_elements(p_changes) as c
+    cross join lateral jsonb_array_elements(c -> 'jobs') as i
+    where (c ->> 'run')::uuid = any (v_advanced)
+  loop
+    perform fencepost.make_items((v_change ->> 'run')::uuid, v_change -> 'items');
+  end loop;
+end $$;
+
+-- One change; the run is locked. False if it is not as it was.
+create or replace function fencepost.advance_run(p_run_id uuid, p_change jsonb) returns boolean
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_now timestamptz := fencepost.clock();
+  v_state text := p_change ->> 'state';
+  v_part jsonb;
+  v_more boolean := (p_change ->> 'more')::boolean;
+begin
+  update fencepost.run r
+  set revision = r.revision + 1, state = v_state, busy_until = null, advance_tries = 0,
+      vars = coalesce(p_change -> 'vars', r.vars), progress = coalesce(p_change -> 'progress', r.progress),
+      output = p_change -> 'output', error = nullif(p_change -> 'error', 'null'),
+      ended_at = case when v_state in ('succeeded', 'failed', 'cancelled') then v_now end
+  where r.id = p_run_id
+    and r.revision = (p_change ->> 'revision')::bigint; -- guard: advance.revision
+  if not found then
+    return false;
+  end if;
+  delete from fencepost.inbox i
+  where i.run_id = p_run_id and i.id = any (array(select jsonb_array_elements_text(p_change -> 'read')::bigint));
+
+  insert into fencepost.task_run
+    (run_id, task, ordinal, started_at, ended_at, total, dispatched, succeeded, failed, stopped, concurrency, via,
+     via_ordinal, action, state, items, input, result, error)
+  select p_run_id, b.task, b.ordinal, v_now, case when b.ended then v_now end, b.total, b.dispatched, b.succeeded, b.failed, 0,
+         b.concurrency, b.via, b."viaOrdinal", b.action, b.state, b.items, b.input, b.result, b.error
+  from jsonb_to_recordset(p_change -> 'begin') as b(
+    task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
+    concurrency integer, via text, "viaOrdinal" integer, action text, state text, items jsonb, input jsonb, result jsonb,
+    error jsonb)
+  on conflict (run_id, task, ordinal) do nothing;
+  update fencepost.task_run t
+  set state = u.state, ended_at = case when u.ended then v_now end, total = u.total, dispatched = u.dispatched,
+      succeeded = u.succeeded, failed = u.failed, stop = u.stop, result = coalesce(u.result, t.result),
+      input = coalesce(u.input, t.input), error = u.error,
+      -- Those that were let end may be asked after all.
+      stopped = case when u.stop is distinct from t.stop then 0 else t.stopped end
+  from jsonb_to_recordset(p_change -> 'update') as u(
+    task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
+    stop text, state text, input jsonb, result jsonb, error jsonb)
+  where t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal
+    and t.ended_at is null; -- guard: advance.ended_once
+  delete from fencepost.timer t
+  using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
+  where u.ended and t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal;
+
+  delete from fencepost.halt h
+  using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
+  where u.ended and h.key = 'gate:' || fencepost.run_gate(p_run_id, u.task, u.ordinal);
+
+  insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
+  select p_run_id, coalesce(t.at, v_now + t.ms * interval '1 ms'), t.task, t.ordinal, t.kind
+  from jsonb_to_recordset(p_change -> 'timers') as t(at timestamptz, ms bigint, task text, ordinal integer, kind text)
+  where t.ms is distinct from 0;
+  insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
+  select p_run_id, v_now, 'timer', t.task, t.ordinal, to_jsonb(t.kind)
+  from jsonb_to_recordset(p_change -> 'timers') as t(ms bigint, task text, ordinal integer, kind text)
+  where t.ms = 0;
+  v_more := v_more or found;
+
+  for v_part in select jsonb_array_elements(p_change -> 'watch') loop
+    perform fencepost.watch_run(p_run_id, v_part);
+  end loop;
+  for v_part in select jsonb_array_elements(p_change -> 'runs') loop
+    perform fencepost.make_run(
+      fencepost.item_id(p_run_id, v_part ->> 'task', (v_part ->> 'ordinal')::integer, (v_part ->> 'item')::integer),
+      v_part ->> 'workflow', (v_part ->> 'version')::integer, v_part -> 'parameters',
+      array(select jsonb_array_elements_text(v_part -> 'needs')), p_run_id, v_part ->> 'task', (v_part ->> 'ordinal')::integer,
+      (v_part ->> 'item')::integer);
+  end loop;
+  perform fencepost.stop_items(p_run_id);
+
+  -- One statement, one snapshot: who calls has told in the same transaction, so that what is called for and not yet
+  -- heard of keeps its call.
+  delete from fencepost.call c
+  where c.ctid = any (array(
+      select k.ctid from fencepost.call k where k.run_id = p_run_id for update skip locked))
+    and not exists (select 1 from fencepost.inbox i where i.run_id = p_run_id); -- guard: advance.call
+  if v_more or exists (
+    select 1 from fencepost.task_run t
+    where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched
+  ) then
+    perform fencepost.call_runs(array[p_run_id]);
+  end if;
+  return true;
+end $$;
+
+-- The jobs of some items of one task run, which follow each other. Their ids are derived: what is there is left alone.
+-- Queue, priority, budgets and lease are what the task's newest worker says of it.
+create or replace function fencepost.make_items(p_run_id uuid, p_items jsonb) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_task text := p_items ->> 'task';
+  v_ordinal integer := (p_items ->> 'ordinal')::integer;
+  v_from integer := (p_items ->> 'from')::integer;
+  v_inputs jsonb[] := array(select jsonb_array_elements(p_items -> 'inputs'));
+  v_all integer[] := array[cardinality(v_inputs)];
+  v_action fencepost.action;
+  v_gates jsonb[];
+begin
+  select * into v_action from fencepost.action a where a.task = p_items ->> 'action';
+  if jsonb_typeof(p_items -> 'gates') = 'array' then -- each its own, of keys that only the task's code can tell
+    v_gates := array(select nullif(g, 'null') from jsonb_array_elements(p_items -> 'gates') as g);
+  elsif jsonb_typeof(p_items -> 'concurrency') = 'number' then -- guard: advance.concurrency
+    v_gates := array_fill(jsonb_build_array(jsonb_build_object(
+      'key', 'gate:' || fencepost.run_gate(p_run_id, v_task, v_ordinal), 'limit', p_items -> 'concurrency', 'onFull', 'wait')), v_all);
+  end if;
+  perform fencepost.enqueue_many(
+    array(select fencepost.item_id(p_run_id, v_task, v_ordinal, i) -- guard: advance.derived
+          from generate_series(v_from, v_from + v_all[1] - 1) as i),
+    array_fill(p_items ->> 'action', v_all), v_inputs,
+    array_fill(coalesce(v_action.queue, 'default'), v_all),
+    array_fill(coalesce(v_action.priority, 0::smallint), v_all),
+    array_fill((p_items ->> 'delayMs')::bigint, v_all),
+    array_fill(coalesce((p_items ->> 'failuresMax')::smallint, v_action.failures_max, 5::smallint), v_all),
+    array_fill(coalesce(v_action.losses_max, 5::smallint), v_all),
+    array_fill(coalesce(v_action.lease_ms, 30000), v_all),
+    v_gates, true, p_run_id, v_task, v_ordinal, v_from, nullif(p_items -> 'policy', 'null'));
+end $$;
+
+-- Asks items of task runs that stop early to end, some at a time: those that have not begun, or all. An item that is a run
+-- and is just being advanced is asked the next time.
+create or replace function fencepost.stop_items(p_run_id uuid, p_limit integer default 1000) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_task fencepost.task_run;
+  v_to integer;
+  v_ids uuid[];
+begin
+  for v_task in
+    select * from fencepost.task_run t
+    where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched
+  loop
+    v_to := least(v_task.dispatched, v_task.stopped + p_limit);
+    v_ids := array(select fencepost.item_id(p_run_id, v_task.task, v_task.ordinal, i)
+                   from generate_series(v_task.stopped, v_to - 1) as i);
+    if v_task.action like 'workflow.%' then
+      if not fencepost.stop_runs(v_ids, v_task.stop) then
+        continue;
+      end if;
+    else
+      perform fencepost.cancel(v_ids, 'the run stops', true, v_task.stop = 'all');
+    end if;
+    update fencepost.task_run t set stopped = v_to
+    where t.run_id = p_run_id and t.task = v_task.task and t.ordinal = v_task.ordinal;
+  end loop;
+end $$;
+
+-- Cancels runs that are items: false if one of them was locked. Those that run are let end if only what has not begun is
+-- to stop.
+create or replace function fencepost.stop_runs(p_run_ids uuid[], p_stop text) returns boolean
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_mine uuid[];
+begin
+  if p_stop = 'unstarted' then
+    return true;
+  end if;
+  v_mine := array(
+    select r.id from fencepost.run r
+    where r.id = any (p_run_ids) and r.ended_at is null
+    order by r.id
+    for no key update skip locked);
+  update fencepost.run r
+  set state = 'cancelling', cancel_mode = 'cancel_running', revision = r.revision + 1, busy_until = null
+  where r.id = any (v_mine) and (r.state <> 'cancelling' or r.cancel_mode <> 'cancel_running');
+  perform fencepost.call_runs(v_mine);
+  perform fencepost.resume_gates(v_mine);
+  return not exists (
+    select 1 from fencepost.run r where r.id = any (p_run_ids) and r.ended_at is null and r.id <> all (v_mine));
+end $$;
+
+-- Begins to watch a run: its row is locked, so that its end either is seen here or sees this. A run that is not there, or
+-- has ended, is told of at once.
+create or replace function fencepost.watch_run(p_run_id uuid, p_watch jsonb) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_watched uuid := (p_watch ->> 'run')::uuid;
+  v_state text;
+  v_ended timestamptz;
+begin
+  select r.state, r.ended_at into v_state, v_ended from fencepost.run r where r.id = v_watched for share skip locked; -- guard: advance.watch_lock
+  if found and v_ended is null then
+    insert into fencepost.watch (watched, run_id, task, ordinal)
+    values (v_watched, p_run_id, p_watch ->> 'task', (p_watch ->> 'ordinal')::integer)
+    on conflict do nothing;
+  elsif found or not exists (select 1 from fencepost.run r where r.id = v_watched) then
+    insert into fencepost.inbox (run_id, at, kind, task, ordinal, item, payload)
+    values (p_run_id, fencepost.clock(), 'watched', p_watch ->> 'task', (p_watch ->> 'ordinal')::integer, 0,
+            jsonb_build_object('outcome', coalesce(v_state, 'missing'), 'run', v_watched));
+    perform fencepost.call_runs(array[p_run_id]);
+  else
+    -- It is just being changed: look again in a moment.
+    insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
+    values (p_run_id, fencepost.clock(), p_watch ->> 'task', (p_watch ->> 'ordinal')::integer, 'watch');
+  end if;
+end $$;

@@ -1,0 +1,86 @@
+import type { Json } from '../job/json.js'
+import type { Definition, TaskDefinition } from './definition.js'
+import { compileExpression, type Expression, type ScopeName } from './expression.js'
+import { compileTemplate, type Template } from './template.js'
+
+/** A definition with its expressions compiled and its edges looked up: what an advance works with. */
+export interface Plan {
+  readonly definition: Definition
+  readonly tasks: ReadonlyMap<string, TaskPlan>
+  /** Those that no edge of another leads to. */
+  readonly starts: readonly TaskPlan[]
+  readonly vars: Template
+  readonly output: Template
+  /** Its parts, if it is an object: of a run that failed, some may be told. */
+  readonly outputs: Readonly<Record<string, Template>>
+}
+
+export interface TaskPlan {
+  readonly definition: TaskDefinition
+  readonly name: string
+  readonly input: Template
+  readonly items: Template | null
+  readonly concurrency: Expression | null
+  readonly next: readonly {
+    readonly when: Expression | null
+    readonly publish: Template
+    readonly do: readonly string[]
+  }[]
+  /** The tasks with an edge into this one, and those that an edge of this one leads to. */
+  readonly sources: readonly string[]
+  readonly targets: readonly string[]
+}
+
+const everywhere = ['parameters', 'vars', 'tasks', 'run'] as const satisfies ScopeName[]
+
+export function planOf(definition: Definition): Plan {
+  const names = definition.tasks.map(({ name }) => name)
+  const edges = new Map(
+    definition.tasks.map((task) => {
+      const named = new Set(task.next.flatMap((transition) => transition.do))
+      return [task.name, names.filter((name) => named.has(name))]
+    }),
+  )
+  const tasks = definition.tasks.map((task): TaskPlan => {
+    const { name, items } = task
+    const ending: ScopeName[] = [...everywhere, 'error', 'ending']
+    return {
+      definition: task,
+      name,
+      input: compileTemplate(task.input, items ? [...everywhere, 'item', 'index'] : everywhere),
+      items: items && compileTemplate(items.of, everywhere),
+      concurrency: typeof items?.concurrency === 'string' ? compileExpression(items.concurrency, everywhere) : null,
+      next: task.next.map((transition) => ({
+        when: transition.when === null ? null : compileExpression(transition.when, ending),
+        publish: compileTemplate(transition.publish, ending),
+        do: transition.do,
+      })),
+      sources: names.filter((source) => edges.get(source)?.includes(name)),
+      targets: edges.get(name) ?? [],
+    }
+  })
+  return {
+    definition,
+    tasks: new Map(tasks.map((task) => [task.name, task])),
+    starts: tasks.filter(({ name, sources }) => sources.every((source) => source === name)),
+    vars: compileTemplate(definition.vars, ['parameters', 'run']),
+    output: compileTemplate(definition.output, everywhere),
+    outputs: Object.fromEntries(
+      Object.entries(isObject(definition.output) ? definition.output : {}).map(([name, part]) => [
+        name,
+        compileTemplate(part, everywhere),
+      ]),
+    ),
+  }
+}
+
+/** These tasks and all that their ends can lead to. */
+export function reachableFrom(plan: Plan, names: Iterable<string>): ReadonlySet<string> {
+  const reached = new Set(names)
+  for (const name of reached) for (const target of plan.tasks.get(name)?.targets ?? []) reached.add(target)
+  return reached
+}
+
+function isObject(value: Json): value is Record<string, Json> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
