@@ -17,15 +17,16 @@ interface OwnAction {
   readonly compileInput: (input: Field) => Json
   readonly noRetry?: string
   readonly noTimeout?: string
+  readonly noItems?: string
   /** What its input holds is seen by people: in which form. */
   readonly shows?: string
 }
 
 const atOnce = { noRetry: 'it cannot fail', noTimeout: 'it ends at once' }
-const waiting = { noRetry: 'a wait does not fail' }
+const waiting = { noRetry: 'a wait does not fail', noItems: 'it waits for one thing' }
 const asked = 'people are shown what they are asked'
 
-export const ownActions: Readonly<Record<string, OwnAction>> = {
+const ownActions: Readonly<Record<string, OwnAction>> = {
   'core.echo': { compileInput: asGiven, shows: 'what core.echo returns is shown', ...atOnce },
   'core.noop': { compileInput: compileNothing, ...atOnce },
   'core.fail': {
@@ -34,13 +35,27 @@ export const ownActions: Readonly<Record<string, OwnAction>> = {
     noRetry: 'it always fails',
     noTimeout: 'it ends at once',
   },
-  'core.sleep': { compileInput: compileSleep, noRetry: 'it cannot fail', noTimeout: 'it lasts as long as it says' },
+  'core.sleep': {
+    compileInput: compileSleep,
+    noRetry: 'it cannot fail',
+    noItems: waiting.noItems,
+    noTimeout: 'it lasts as long as it says',
+  },
   'core.http': { compileInput: compileHttp },
   'core.ask': { compileInput: compileApproval, shows: asked, ...waiting, noTimeout: 'its input has expires for that' },
   'wait.signal': { compileInput: asGiven, ...waiting },
   'wait.approval': { compileInput: asGiven, shows: asked, ...waiting, noTimeout: 'the approval has expires for that' },
   'wait.run': { compileInput: asGiven, ...waiting },
   'wait.time': { compileInput: asGiven, ...waiting, noTimeout: 'it lasts until the time that it names' },
+}
+
+/** What a workflow called as an action is not given. */
+const calledWorkflow = { noRetry: 'the tasks in it have their own' }
+
+/** Why an option makes no sense with this action. */
+export function refusals(action: string): Pick<OwnAction, 'noRetry' | 'noTimeout' | 'noItems' | 'shows'> {
+  if (action.startsWith('workflow.')) return calledWorkflow
+  return Object.hasOwn(ownActions, action) ? (ownActions[action] as OwnAction) : {}
 }
 
 const coreNames = Object.keys(ownActions).filter((name) => name.startsWith('core.'))

@@ -1,5 +1,5 @@
 import { defaults, limits } from '../limits.js'
-import { compileAction, ownActions } from './actions.js'
+import { compileAction, refusals } from './actions.js'
 import type { Retry, TaskDefinition } from './definition.js'
 import type { ExpressionCheck } from './expression-check.js'
 import { type Elsewhere, type Field, isText, type Shape } from './field.js'
@@ -39,9 +39,10 @@ export function compileTask(task: Field, expressions: ExpressionCheck): TaskDefi
   if (!task.hasShape(taskShape, 'Write a task as - name: … with action: … below it.')) return undefined
   const items = compileItems(task, expressions)
   const { action, input } = compileAction(task)
-  const own = Object.hasOwn(ownActions, action) ? ownActions[action] : undefined
+  const { noRetry, noTimeout, noItems, shows } = refusals(action)
+  refuse(task.at('with_items'), noItems, action, eachHint)
   for (const key of ['input', 'wait_for']) {
-    expressions.checkTemplate(task.at(key), items ? 'inputOfItem' : 'input', own?.shows)
+    expressions.checkTemplate(task.at(key), items ? 'inputOfItem' : 'input', shows)
   }
   return {
     name: compileName(task) ?? '',
@@ -49,8 +50,8 @@ export function compileTask(task: Field, expressions: ExpressionCheck): TaskDefi
     input,
     join: compileJoin(task.at('join')),
     items,
-    retry: refused(task.at('retry'), own?.noRetry, action) ? null : compileRetry(task.at('retry'), expressions),
-    timeoutMs: refused(task.at('timeout'), own?.noTimeout, action) ? null : compileTimeout(task.at('timeout'), action),
+    retry: refuse(task.at('retry'), noRetry, action) ? null : compileRetry(task.at('retry'), expressions),
+    timeoutMs: refuse(task.at('timeout'), noTimeout, action) ? null : compileTimeout(task.at('timeout'), action),
     delayMs: (task.at('delay').isGiven ? task.at('delay').durationMs() : 0) ?? 0,
     next: compileNext(task.at('next'), expressions),
   }
@@ -85,11 +86,13 @@ function noJoinHint(value: unknown): string {
   return 'Write join: all, or a number from 1. Without join it runs each time that a task leads to it.'
 }
 
-/** An option that makes no sense with the action. */
-function refused(field: Field, why: string | undefined, action: string): boolean {
+const eachHint = 'For each item, call a workflow that waits: action: workflow.<name>.'
+
+/** Whether an option makes no sense with the action, which then is noted. */
+function refuse(field: Field, why: string | undefined, action: string, hint?: string): boolean {
   if (!field.isGiven || why === undefined) return false
   const name = action.startsWith('wait.') ? `wait_for ${action.slice('wait.'.length)}` : action
-  field.addAtKey(`${field.label} makes no sense for ${name}: ${why}`, `Take ${field.label} out.`)
+  field.addAtKey(`${field.label} makes no sense for ${name}: ${why}`, hint ?? `Take ${field.label} out.`)
   return true
 }
 

@@ -204,6 +204,7 @@ describe('what is right is let through', () => {
       'a circle',
       { tasks: [noop, { name: 'b', action: 'x', next: [{ do: 'b' }] }, { ...noop, name: 'c', next: [{ do: 'b' }] }] },
     ],
+    ['a task that leads only to itself', { tasks: [{ ...noop, next: [{ when: '{{ failed() }}', do: 'a' }] }] }],
     [
       'a join of an edge that leads back',
       {
@@ -249,7 +250,7 @@ describe('what is right is let through', () => {
             action: 'core.http',
             retry: {},
             timeout: '5s',
-            input: { method: 'post', url: 'https://x', allow: [404] },
+            input: { method: 'post', url: 'https://x', expect: [404] },
           },
         ],
       },

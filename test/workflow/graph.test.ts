@@ -45,7 +45,7 @@ describe('a run starts with', () => {
     ['the tasks that no edge leads to', release, ['build']],
     ['several', graph('a', 'b -> c', 'c'), ['a', 'b']],
     ['nothing, if there is a way to each', graph('a -> b', 'b -> a'), []],
-    ['no task that leads to itself', graph('a -> a', 'b'), ['b']],
+    ['a task that only itself leads back to', graph('a -> a', 'b'), ['a', 'b']],
   ])('%s', (_, given, expected) => {
     expect(startTasks(given)).toEqual(expected)
   })
