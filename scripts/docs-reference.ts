@@ -147,6 +147,13 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   expressionStepsMax: 'Steps of one evaluation; [expressions](expressions.md#limits) says what a step is.',
   expressionPatternMax: 'Characters of a pattern of `matches()`, and the states that it is compiled to.',
   expressionsKeptLengthMax: 'Characters of the expressions that a process keeps compiled.',
+  definitionBytesMax: 'The definition of a workflow, as a file or as JSON.',
+  definitionAliasedMax: 'Values that the aliases of a YAML file stand for.',
+  workflowTasksMax: 'Tasks of one workflow.',
+  workflowTransitionsMax: 'Transitions of one workflow, one for each task in a `do`.',
+  workflowFieldsMax: 'Parameters of one workflow, its vars, or fields of one form.',
+  workflowTaskNameLengthMax: 'Characters in the name of a task of a workflow, or of a parameter, a var or a field.',
+  batchSizeMax: 'The most that `batch_size` can be.',
 }
 
 /** The pages by file name. */

@@ -50,6 +50,8 @@ export const limits = {
   concurrencyMax: 10_000,
   portMax: 65_535,
   definitionBytesMax: 1_048_576,
+  /** An alias of a few bytes can stand for any number of them. */
+  definitionAliasedMax: 50_000,
   workflowTasksMax: 1_000,
   workflowTransitionsMax: 10_000,
   workflowFieldsMax: 200,

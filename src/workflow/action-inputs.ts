@@ -1,11 +1,6 @@
 import type { Json } from '../job/json.js'
 import { compileFields } from './field-declarations.js'
-import { didYouMean, durationOf, type Field, isText, type Shape } from './field.js'
-
-/** Its value is known only when the run comes to it: all that can be checked now is the expression. */
-export function isTemplate(value: unknown): boolean {
-  return isText(value) && value.includes('{{')
-}
+import { durationOf, type Field, isTemplate, isText, listed, type Shape } from './field.js'
 
 export function asGiven(field: Field): Json {
   return (field.value ?? null) as Json
@@ -20,14 +15,14 @@ export function compileNothing(field: Field): Json {
 const failShape: Shape = {
   what: 'the input of core.fail',
   keys: ['message', 'code'],
-  elsewhere: { error: 'Here it is called message.', reason: 'Here it is called message.' },
+  elsewhere: { error: 'message', reason: 'message' },
 }
 
 export function compileFailure(input: Field): Json {
   const hint = 'Write input: { message: … }; it becomes the error of the task.'
   if (!hasInput(input, failShape, 'core.fail needs a message', hint)) return null
-  if (input.at('message').value === undefined) input.add('core.fail needs a message', hint)
-  else input.at('message').text()
+  if (!input.hasKey('message', failShape)) input.add('core.fail needs a message', hint)
+  if (input.at('message').value !== undefined) input.at('message').text()
   if (input.at('code').isGiven) input.at('code').text()
   return asGiven(input)
 }
@@ -36,10 +31,10 @@ const sleepShape: Shape = {
   what: 'the input of core.sleep',
   keys: ['for', 'until'],
   elsewhere: {
-    duration: 'Here it is called for.',
+    duration: 'for',
     seconds: 'Write the duration with its unit: for: 30s.',
     time: 'Write for: 30s, or until: and a time.',
-    delay: 'Here it is called for.',
+    delay: 'for',
   },
 }
 
@@ -76,48 +71,64 @@ export function checkMoment(field: Field): void {
   } else field.refuse('a time', 'Write it as 2030-01-31T18:00:00Z, or as an expression.')
 }
 
-const httpKeys = ['method', 'url', 'headers', 'body']
+const httpShape: Shape = {
+  what: 'the input of core.http',
+  keys: ['url', 'method', 'headers', 'body', 'expect'],
+  elsewhere: {
+    uri: 'url',
+    endpoint: 'url',
+    json: 'body',
+    data: 'body',
+    payload: 'body',
+    query: 'Write it into the url: https://…?name={{ … }}',
+    params: 'Write it into the url: https://…?name={{ … }}',
+    timeout: 'timeout belongs to the task, beside input.',
+    retry: 'retry belongs to the task, beside input.',
+    status: 'expect',
+    allow: 'Which hosts may be called is said where the worker is started: httpTask({ allow: […] }).',
+  },
+}
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 export function compileHttp(input: Field): Json {
   const hint = 'Write input: { method: GET, url: https://… }.'
-  if (!input.isGiven) {
-    input.addAtKey('core.http needs a url', hint)
-    return null
-  }
-  const entries = input.entries('a mapping with method, url, headers and body', hint)
-  if (!entries) return null
-  for (const [key, member] of entries) {
-    const nearest = httpKeys.includes(key) ? undefined : didYouMean(key, httpKeys)
-    if (nearest !== undefined) member.addAtKey(`the input of core.http has no ${JSON.stringify(key)}`, nearest)
-  }
+  if (!hasInput(input, httpShape, 'core.http needs a url', hint)) return null
+  if (!input.hasKey('url', httpShape)) input.add('core.http needs a url', hint)
   const url = input.at('url')
-  if (url.value === undefined) input.add('core.http needs a url', hint)
-  else {
-    const text = url.text('a url')
-    if (text !== undefined && !isTemplate(text) && !/^https?:\/\/[^/]/i.test(text)) {
-      url.refuse('a url that begins with http:// or https://')
-    }
+  const address = url.value === undefined ? undefined : url.text('a url')
+  if (address !== undefined && !isTemplate(address) && !/^https?:\/\/[^/]/i.test(address)) {
+    url.refuse('a url that begins with http:// or https://', `Such as https://${address}`)
   }
   const method = input.at('method')
-  if (method.isGiven && !isTemplate(method.value)) {
-    const upper = isText(method.value) ? method.value.toUpperCase() : ''
-    if (!methods.includes(upper)) method.oneOf(methods)
+  if (isFixed(method) && !(isText(method.value) && methods.includes(method.value.toUpperCase()))) {
+    method.refuse(listed(methods, 'or'), 'Without it, it is GET, or POST with a body.')
   }
-  if (input.at('headers').isGiven && !isTemplate(input.at('headers').value))
-    input.at('headers').entries('a mapping of headers')
+  const headers = input.at('headers')
+  if (isFixed(headers)) {
+    const entries = headers.entries('a mapping of headers', 'Such as headers: { accept: application/json }.')
+    for (const [, header] of entries ?? []) header.text()
+  }
+  if (isFixed(input.at('expect'))) {
+    const statuses = input.at('expect').list('a list of statuses', 'Such as expect: [200, 404].')
+    for (const status of statuses ?? []) if (isFixed(status)) status.integer(100, 599)
+  }
   return asGiven(input)
+}
+
+/** Whether its value is known now. */
+function isFixed(field: Field): boolean {
+  return field.isGiven && !isTemplate(field.value)
 }
 
 const approvalShape: Shape = {
   what: 'an approval',
   keys: ['title', 'form', 'expires'],
   elsewhere: {
-    timeout: 'Here it is called expires.',
-    fields: 'Here it is called form.',
-    schema: 'Here it is called form.',
-    message: 'Here it is called title.',
-    question: 'Here it is called title.',
+    timeout: 'expires',
+    fields: 'form',
+    schema: 'form',
+    message: 'title',
+    question: 'title',
     description: 'Say it in title, or in the description of a field of form.',
   },
 }
@@ -126,12 +137,12 @@ export function compileApproval(input: Field): Json {
   const hint = 'Say what is to be decided: title: "Release {{ parameters.version }}?"'
   if (!hasInput(input, approvalShape, 'an approval needs a title', hint)) return null
   const title = input.at('title')
-  if (title.value === undefined) input.add('an approval needs a title', hint)
-  else title.text()
+  if (!input.hasKey('title', approvalShape)) input.add('an approval needs a title', hint)
+  if (title.value !== undefined) title.text()
   const expires = input.at('expires')
-  if (expires.isGiven && !isTemplate(expires.value)) expires.durationMs(1)
+  if (isFixed(expires)) expires.durationMs(1)
   const form = input.at('form')
-  const fields = isTemplate(form.value) ? form.value : compileFields(form, 'field', isTemplate)
+  const fields = isTemplate(form.value) ? form.value : compileFields(form, 'field')
   return { title: asGiven(title), form: fields as Json, expires: asGiven(expires) }
 }
 

@@ -1,64 +1,12 @@
 import { defaults, limits } from '../limits.js'
-import { compileAction, ownActions } from './actions.js'
-import { commands, type Retry, type TaskDefinition } from './definition.js'
+import { compileAction, refusals } from './actions.js'
+import type { Retry, TaskDefinition } from './definition.js'
 import type { ExpressionCheck } from './expression-check.js'
-import { type Field, isText, type Shape } from './field.js'
+import { type Elsewhere, type Field, isText, type Shape } from './field.js'
 import { compileItems } from './items.js'
+import { nameProblem } from './names.js'
+import { taskShape } from './task-shape.js'
 import { compileNext } from './transitions.js'
-
-const inNext = 'It belongs to a transition: next: [{ when: "{{ succeeded() }}", do: … }].'
-const forward =
-  'Tasks name what follows them, not what comes before: name this task in do of the tasks that it waits for, and give it join: all.'
-
-const taskShape: Shape = {
-  what: 'a task',
-  keys: [
-    'name',
-    'action',
-    'wait_for',
-    'input',
-    'with_items',
-    'batch_size',
-    'concurrency',
-    'on_item_failure',
-    'join',
-    'delay',
-    'timeout',
-    'retry',
-    'next',
-  ],
-  elsewhere: {
-    id: 'Here it is called name.',
-    uses: 'Here it is called action.',
-    run: 'Here it is called action. It names a task that a worker has registered.',
-    task: 'Here it is called action.',
-    call: 'Here it is called action.',
-    type: 'Here it is called action.',
-    args: 'Here it is called input.',
-    params: 'Here it is called input.',
-    parameters: 'Here it is called input.',
-    needs: forward,
-    depends_on: forward,
-    dependsOn: forward,
-    after: forward,
-    if: 'A condition belongs to the transition that leads here: when, in next of the task before.',
-    when: 'A condition belongs to the transition that leads here: when, in next of the task before.',
-    do: inNext,
-    publish: inNext,
-    on_success: 'Write next: [{ when: "{{ succeeded() }}", do: … }].',
-    on_error: 'Write next: [{ when: "{{ failed() }}", do: … }].',
-    on_failure: 'Write next: [{ when: "{{ failed() }}", do: … }].',
-    on_complete: 'Write next: [{ do: … }], without when.',
-    retries: 'Write retry: { count: … }.',
-    items: 'Here it is called with_items.',
-    foreach: 'Here it is called with_items.',
-    for_each: 'Here it is called with_items.',
-    loop: 'Here it is called with_items.',
-    with: 'Here it is called input; a list to work through is with_items.',
-    wait: 'Here it is called wait_for; to begin later, use delay.',
-    description: 'Only the workflow has a description. Write a comment, which begins with #.',
-  },
-}
 
 const retryShape: Shape = {
   what: 'retry',
@@ -66,35 +14,35 @@ const retryShape: Shape = {
   elsewhere: {
     attempts: 'count says how many times it is tried again: one less than the attempts.',
     max_attempts: 'count says how many times it is tried again: one less than the attempts.',
-    limit: 'Here it is called count.',
-    times: 'Here it is called count.',
+    limit: 'count',
+    times: 'count',
     max: 'The longest delay is called max_delay, the number of retries count.',
-    interval: 'Here it is called delay.',
-    wait: 'Here it is called delay.',
-    if: 'Here it is called when.',
+    interval: 'delay',
+    wait: 'delay',
+    if: 'when',
   },
 }
 
-const joinsElsewhere: Readonly<Record<string, string>> = {
+const joinsElsewhere: Elsewhere = {
   any: 'For the first of them, write 1.',
   one: 'For the first of them, write 1.',
   first: 'For the first of them, write 1.',
 }
 
-const backoffsElsewhere: Readonly<Record<string, string>> = {
-  constant: 'Here it is called fixed.',
-  none: 'Here it is called fixed.',
-  exp: 'Here it is called exponential.',
+const backoffsElsewhere: Elsewhere = {
+  constant: 'fixed',
+  none: 'fixed',
+  exp: 'exponential',
 }
 
 export function compileTask(task: Field, expressions: ExpressionCheck): TaskDefinition | undefined {
   if (!task.hasShape(taskShape, 'Write a task as - name: … with action: … below it.')) return undefined
   const items = compileItems(task, expressions)
   const { action, input } = compileAction(task)
-  const own = Object.hasOwn(ownActions, action) ? ownActions[action] : undefined
-  const shown = own?.shows && `the input of ${action} is shown`
+  const { noRetry, noTimeout, noItems, shows } = refusals(action)
+  refuse(task.at('with_items'), noItems, action, eachHint)
   for (const key of ['input', 'wait_for']) {
-    expressions.checkTemplate(task.at(key), items ? 'inputOfItem' : 'input', shown)
+    expressions.checkTemplate(task.at(key), items ? 'inputOfItem' : 'input', shows)
   }
   return {
     name: compileName(task) ?? '',
@@ -102,38 +50,24 @@ export function compileTask(task: Field, expressions: ExpressionCheck): TaskDefi
     input,
     join: compileJoin(task.at('join')),
     items,
-    retry: refused(task.at('retry'), own?.noRetry, action) ? null : compileRetry(task.at('retry'), expressions),
-    timeoutMs: refused(task.at('timeout'), own?.noTimeout, action) ? null : compileTimeout(task.at('timeout'), action),
+    retry: refuse(task.at('retry'), noRetry, action) ? null : compileRetry(task.at('retry'), expressions),
+    timeoutMs: refuse(task.at('timeout'), noTimeout, action) ? null : compileTimeout(task.at('timeout'), action),
     delayMs: (task.at('delay').isGiven ? task.at('delay').durationMs() : 0) ?? 0,
     next: compileNext(task.at('next'), expressions),
   }
 }
 
+const namelessHint = 'Begin it with - name: …, by which others lead to it.'
+
 function compileName(task: Field): string | undefined {
   const field = task.at('name')
-  if (field.value === undefined)
-    return task.add('a task has no name', 'Begin it with - name: …, by which others lead to it.')
-  const name = field.text('the name of the task')
-  if (name === undefined) return undefined
-  const max = limits.workflowTaskNameLengthMax
-  if (name.length > max)
-    field.add(`the name of a task has ${name.length} characters, the limit is ${max}`, 'Choose a shorter one.')
-  else if (commands.some((command) => command === name)) {
-    field.add(
-      `a task cannot be called ${name}`,
-      `${name} is a command: in do it would not be known which is meant. Choose another name.`,
-    )
-  } else if (!/^[A-Za-z_][A-Za-z0-9_-]*$/.test(name)) {
-    const better = name
-      .trim()
-      .replaceAll(/[^A-Za-z0-9_-]+/g, '_')
-      .replace(/^(?=[\d-])/, '_')
-    const suggestion = /[A-Za-z0-9]/.test(better) ? ` For example ${better}.` : ''
-    field.add(
-      `${JSON.stringify(name)} cannot be the name of a task`,
-      `A name has letters, digits, _ and -, and begins with a letter or _.${suggestion}`,
-    )
+  if (field.value === undefined) {
+    return task.hasKey('name', taskShape) ? undefined : task.add('a task has no name', namelessHint)
   }
+  const name = typeof field.value === 'number' ? String(field.value) : field.text('the name of the task', namelessHint)
+  if (name === undefined) return undefined
+  const problem = nameProblem(name, 'task', 'a task')
+  if (problem) field.add(problem.message, problem.hint)
   return name
 }
 
@@ -147,17 +81,18 @@ function compileJoin(field: Field): TaskDefinition['join'] {
   return null
 }
 
-function noJoinHint(value: unknown): string | undefined {
-  if (value === 0 || value === false || value === 'none')
-    return 'Without join it runs each time a task leads to it. Take join out for that.'
-  return value === true ? 'Write join: all.' : undefined
+function noJoinHint(value: unknown): string {
+  if (value === true) return 'Write join: all.'
+  return 'Write join: all, or a number from 1. Without join it runs each time that a task leads to it.'
 }
 
-/** An option that makes no sense with the action. */
-function refused(field: Field, why: string | undefined, action: string): boolean {
+const eachHint = 'For each item, call a workflow that waits: action: workflow.<name>.'
+
+/** Whether an option makes no sense with the action, which then is noted. */
+function refuse(field: Field, why: string | undefined, action: string, hint?: string): boolean {
   if (!field.isGiven || why === undefined) return false
   const name = action.startsWith('wait.') ? `wait_for ${action.slice('wait.'.length)}` : action
-  field.addAtKey(`${field.label} makes no sense for ${name}: ${why}`, `Take ${field.label} out.`)
+  field.addAtKey(`${field.label} makes no sense for ${name}: ${why}`, hint ?? `Take ${field.label} out.`)
   return true
 }
 

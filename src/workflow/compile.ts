@@ -1,14 +1,14 @@
 import { FencepostError } from '../errors.js'
 import { type Json, jsonText } from '../job/json.js'
 import { limits } from '../limits.js'
-import { isTemplate } from './action-inputs.js'
 import { compileTask } from './compile-task.js'
 import type { Definition, TaskDefinition } from './definition.js'
 import { ExpressionCheck } from './expression-check.js'
-import { checkName, compileFields } from './field-declarations.js'
+import { compileFields } from './field-declarations.js'
 import { Field, isText, type Shape } from './field.js'
 import { checkGraph } from './graph-check.js'
 import { targetsOf } from './graph.js'
+import { nameProblem } from './names.js'
 import { inOrder, type Places, type Problem, ProblemLog } from './problem.js'
 
 export type Compiled = { readonly definition: Definition } | { readonly problems: readonly Problem[] }
@@ -18,17 +18,17 @@ const workflowShape: Shape = {
   keys: ['name', 'description', 'parameters', 'vars', 'timeout', 'tasks', 'output'],
   elsewhere: {
     version: 'Versions are counted for you: a changed definition becomes the next one.',
-    id: 'Here it is called name.',
-    input: 'Here it is called parameters.',
-    inputs: 'Here it is called parameters.',
-    params: 'Here it is called parameters.',
-    variables: 'Here it is called vars.',
-    env: 'Here it is called vars.',
-    steps: 'Here it is called tasks.',
-    jobs: 'Here it is called tasks.',
-    nodes: 'Here it is called tasks.',
-    outputs: 'Here it is called output.',
-    result: 'Here it is called output.',
+    id: 'name',
+    input: 'parameters',
+    inputs: 'parameters',
+    params: 'parameters',
+    variables: 'vars',
+    env: 'vars',
+    steps: 'tasks',
+    jobs: 'tasks',
+    nodes: 'tasks',
+    outputs: 'output',
+    result: 'output',
     join: 'join belongs to a task.',
     retry: 'retry belongs to a task.',
   },
@@ -69,11 +69,12 @@ function compileRoot(root: Field): Definition {
   }
   if (!root.hasShape(workflowShape, 'Begin with name: … and tasks: …')) return nothing
   const name = compileName(root)
-  const parameters = compileFields(root.at('parameters'), 'parameter', isTemplate)
+  const parameters = compileFields(root.at('parameters'), 'parameter')
   const vars = compileVars(root.at('vars'))
   const fields = compileTaskList(root)
   const expressions = new ExpressionCheck({
     tasks: fields.map((field) => field.at('name').value).filter(isText),
+    actions: tasksByAction(fields),
     vars: Object.keys(vars),
     parameters: Object.keys(parameters),
     secrets: Object.keys(parameters).filter((key) => parameters[key]?.secret),
@@ -96,22 +97,14 @@ function compileRoot(root: Field): Definition {
 
 function compileName(root: Field): string {
   const field = root.at('name')
-  if (field.value === undefined) root.add('the workflow has no name', 'Begin the file with name: …')
-  const name = field.value === undefined ? undefined : field.text('the name of the workflow')
-  if (name === undefined) return ''
-  if (name.length > limits.nameLengthMax) {
-    field.add(`the name has ${name.length} characters, the limit is ${limits.nameLengthMax}`, 'Choose a shorter one.')
-  } else if (!/^[A-Za-z_][A-Za-z0-9_.-]*$/.test(name)) {
-    const better = name
-      .trim()
-      .replaceAll(/[^A-Za-z0-9_.-]+/g, '-')
-      .replaceAll(/^[-.\d]+|-+$/g, '')
-    const suggestion = better === '' ? '' : ` For example ${better}.`
-    field.add(
-      `${JSON.stringify(name)} cannot be the name of a workflow`,
-      `A name has letters, digits, _, - and dots, and begins with a letter or _.${suggestion}`,
-    )
+  if (field.value === undefined) {
+    if (!root.hasKey('name', workflowShape)) root.add('the workflow has no name', 'Begin the file with name: …')
+    return ''
   }
+  const name = typeof field.value === 'number' ? String(field.value) : field.text('the name of the workflow')
+  if (name === undefined) return ''
+  const problem = nameProblem(name, 'workflow', 'a workflow')
+  if (problem) field.add(problem.message, problem.hint)
   return name
 }
 
@@ -127,19 +120,22 @@ function compileVars(field: Field): Readonly<Record<string, Json>> {
       'Put several into one that is a mapping.',
     )
   }
-  for (const [name, value] of entries) checkName(name, value, 'var')
+  for (const [name, value] of entries) {
+    const problem = nameProblem(name, 'member', 'a var')
+    if (problem) value.addAtKey(problem.message, problem.hint)
+  }
   return Object.fromEntries(entries.map(([name, { value }]) => [name, value as Json]))
 }
 
 function compileTaskList(root: Field): readonly Field[] {
   const field = root.at('tasks')
   if (field.value === undefined) {
-    root.add('the workflow has no tasks', 'Add tasks: with a list of them.')
+    if (!root.hasKey('tasks', workflowShape)) root.add('the workflow has no tasks', 'Add tasks: with a list of them.')
     return []
   }
   const isMapping = typeof field.value === 'object' && field.value !== null && !Array.isArray(field.value)
   const hint = isMapping
-    ? 'Put each name into its task: - name: build'
+    ? `Put each name into its task: - name: ${Object.keys(field.value ?? {})[0] ?? '…'}`
     : 'Such as - name: build, with action: … below it.'
   const fields = field.list('a list of tasks', hint) ?? []
   if (Array.isArray(field.value) && fields.length === 0) field.add('the workflow has no tasks', 'Add one: - name: …')
@@ -152,40 +148,38 @@ function compileTaskList(root: Field): readonly Field[] {
   return fields
 }
 
+function tasksByAction(fields: readonly Field[]): ReadonlyMap<string, string> {
+  const named = fields.map((field) => [field.at('action').value, field.at('name').value])
+  return new Map(named.filter((pair): pair is [string, string] => pair.every(isText)))
+}
+
 function compileTasks(list: Field, fields: readonly Field[], expressions: ExpressionCheck): readonly TaskDefinition[] {
   const compiled = fields.flatMap((field) => {
     const task = compileTask(field, expressions)
     return task ? [[task, field] as const] : []
   })
-  const first = new Map<string, number>()
-  compiled.forEach(([{ name }, field], i) => {
-    const earlier = first.get(name)
-    if (earlier === undefined) first.set(name, i)
-    else if (name !== '')
-      field
-        .at('name')
-        .add(
-          `there are two tasks with the name ${JSON.stringify(name)}`,
-          'Give each its own: transitions and expressions find them by name.',
-        )
-  })
   const tasks = compiled.map(([task]) => task)
-  const transitions = tasks.reduce(
-    (count, task) => count + task.next.reduce((sum, each) => sum + Math.max(1, each.do.length), 0),
-    0,
-  )
-  if (transitions > limits.workflowTransitionsMax) {
-    list.addAtKey(
-      `there are ${transitions} transitions, the limit is ${limits.workflowTransitionsMax}`,
-      'Let several tasks meet in one with join: all.',
-    )
+  checkTransitionCount(list, tasks)
+  const names = new Set<string>()
+  for (const [{ name }, field] of compiled) {
+    if (names.has(name) && name !== '')
+      field.at('name').add(`there are two tasks with the name ${JSON.stringify(name)}`, twiceHint)
+    names.add(name)
   }
   // A graph with a hole in it would be full of problems that are none.
-  const names = new Set(tasks.map(({ name }) => name))
-  const isWhole =
-    names.size === fields.length &&
-    !names.has('') &&
-    tasks.every((task) => targetsOf(task).every((name) => names.has(name)))
-  if (isWhole && tasks.length > 0) checkGraph(list, compiled)
+  const isWhole = tasks.every((task) => task.name !== '' && targetsOf(task).every((name) => names.has(name)))
+  if (isWhole && names.size === fields.length && names.size > 0) checkGraph(list, compiled)
   return tasks
+}
+
+const twiceHint = 'Give each its own: transitions and expressions find them by name.'
+
+function checkTransitionCount(list: Field, tasks: readonly TaskDefinition[]): void {
+  const counts = tasks.flatMap(({ next }) => next.map((transition) => Math.max(1, transition.do.length)))
+  const transitions = counts.reduce((sum, count) => sum + count, 0)
+  if (transitions <= limits.workflowTransitionsMax) return
+  list.addAtKey(
+    `there are ${transitions} transitions, the limit is ${limits.workflowTransitionsMax}`,
+    'Let several tasks meet in one with join: all.',
+  )
 }

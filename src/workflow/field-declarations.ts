@@ -1,7 +1,8 @@
 import type { Json } from '../job/json.js'
 import { limits } from '../limits.js'
 import type { Parameter } from './definition.js'
-import { didYouMean, type Field, inWords, isText, listed, type Shape } from './field.js'
+import { type Elsewhere, type Field, inWords, isTemplate, isText, listed, type Shape, suggestion } from './field.js'
+import { nameProblem } from './names.js'
 import { parameterTypes, typeMismatch } from './parameters.js'
 
 const shape: Shape = {
@@ -11,34 +12,30 @@ const shape: Shape = {
     optional: 'Leave it out: a parameter is optional unless it says required: true.',
     value: 'The value that holds if none is given is called default.',
     enum: 'Only types are checked. Check the value in the first task, or in a condition.',
-    help: 'Here it is called description.',
-    sensitive: 'Here it is called secret.',
+    help: 'description',
+    sensitive: 'secret',
     items: 'Only the type array itself is checked, not its members.',
     properties: 'Only the type object itself is checked, not its members.',
   },
 }
 
-const typesElsewhere: Readonly<Record<string, string>> = {
-  str: 'Here it is called string.',
-  text: 'Here it is called string.',
-  int: 'Here it is called integer.',
-  long: 'Here it is called integer.',
-  float: 'Here it is called number.',
-  double: 'Here it is called number.',
-  decimal: 'Here it is called number.',
-  bool: 'Here it is called boolean.',
-  list: 'Here it is called array.',
-  map: 'Here it is called object.',
-  dict: 'Here it is called object.',
+const typesElsewhere: Elsewhere = {
+  str: 'string',
+  text: 'string',
+  int: 'integer',
+  long: 'integer',
+  float: 'number',
+  double: 'number',
+  decimal: 'number',
+  bool: 'boolean',
+  list: 'array',
+  map: 'object',
+  dict: 'object',
   any: 'Leave the type out: then every value is taken.',
 }
 
 /** `parameters`, or the `form` of an approval: names with what is expected under each. */
-export function compileFields(
-  field: Field,
-  kind: 'parameter' | 'field',
-  isTemplate: (value: unknown) => boolean,
-): Readonly<Record<string, Parameter>> {
+export function compileFields(field: Field, kind: 'parameter' | 'field'): Readonly<Record<string, Parameter>> {
   if (!field.isGiven) return {}
   const hint = `Write each ${kind} with its type: version: { type: string, required: true }`
   const entries = field.entries(`a mapping of ${kind}s`, hint) ?? []
@@ -48,26 +45,14 @@ export function compileFields(
       'Put several into one of type object.',
     )
   }
-  for (const [name, each] of entries) checkName(name, each, kind)
-  return Object.fromEntries(entries.map(([name, each]) => [name, compileField(each, kind, isTemplate)]))
-}
-
-/** Names that can be written after a dot in an expression. */
-export function checkName(name: string, field: Field, kind: string): void {
-  const max = limits.workflowTaskNameLengthMax
-  if (name.length > max) {
-    field.addAtKey(`the name of a ${kind} has ${name.length} characters, the limit is ${max}`, 'Choose a shorter one.')
-  } else if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
-    const better = name.replaceAll(/[^A-Za-z0-9_]+/g, '_').replace(/^(?=\d)/, '_')
-    const suggestion = /[A-Za-z0-9]/.test(better) ? ` For example ${better}.` : ''
-    field.addAtKey(
-      `${JSON.stringify(name)} cannot be the name of a ${kind}`,
-      `A name has letters, digits and _, and does not begin with a digit: expressions write it after a dot.${suggestion}`,
-    )
+  for (const [name, each] of entries) {
+    const problem = nameProblem(name, 'member', `a ${kind}`)
+    if (problem) each.addAtKey(problem.message, problem.hint)
   }
+  return Object.fromEntries(entries.map(([name, each]) => [name, compileField(each, kind)]))
 }
 
-function compileField(field: Field, kind: 'parameter' | 'field', isTemplate: (value: unknown) => boolean): Parameter {
+function compileField(field: Field, kind: 'parameter' | 'field'): Parameter {
   const free: Parameter = { type: null, required: false, secret: false, description: null }
   if (!field.isGiven) return free
   if (isText(field.value)) return { ...free, type: compileType(field, field.label) }
@@ -79,11 +64,11 @@ function compileField(field: Field, kind: 'parameter' | 'field', isTemplate: (va
   const declared: Parameter = { type, required, secret, description }
   const given = field.at('default')
   if (given.value === undefined) return declared
-  checkDefault(given, declared, isTemplate(given.value), kind)
+  checkDefault(given, declared, kind)
   return { ...declared, default: given.value as Json }
 }
 
-function checkDefault(field: Field, declared: Parameter, isTemplate: boolean, kind: 'parameter' | 'field'): void {
+function checkDefault(field: Field, declared: Parameter, kind: 'parameter' | 'field'): void {
   if (declared.required) {
     field.addAtKey(
       `a required ${kind} cannot have a default`,
@@ -95,15 +80,21 @@ function checkDefault(field: Field, declared: Parameter, isTemplate: boolean, ki
       `a secret ${kind} cannot have a default`,
       'The definition is stored for all to read. Pass the secret when the run is started.',
     )
-  } else if (isTemplate && kind === 'parameter') {
+  } else if (kind === 'parameter' && JSON.stringify(field.value).includes('{{')) {
     field.add('a default is not evaluated: it cannot hold an expression', 'Compute the value in vars, and use that.')
-  } else if (!isTemplate && typeMismatch(declared.type, field.value as Json)) {
-    const hint = isText(field.value) ? 'Leave out the quotes, or change the type.' : 'Change the value or the type.'
-    field.add(
-      `the default must be ${typeMismatch(declared.type, field.value as Json)}, not ${inWords(field.value)}`,
-      hint,
-    )
+  } else if (!isTemplate(field.value)) {
+    const expected = typeMismatch(declared.type, field.value as Json)
+    const hint = declared.type === null ? '' : defaultHint(declared.type, field.value)
+    if (expected !== undefined) field.add(`the default must be ${expected}, not ${inWords(field.value)}`, hint)
   }
+}
+
+function defaultHint(type: NonNullable<Parameter['type']>, value: unknown): string {
+  if (type === 'string' && typeof value !== 'object') return 'Put it in quotes; without them it is no text.'
+  if (type === 'boolean') return 'Write true or false, without quotes.'
+  if (type === 'array' && isText(value)) return `Write it as a list: [${value}]`
+  const isNumber = isText(value) && value.trim() !== '' && Number.isFinite(Number(value))
+  return isNumber ? 'Leave out the quotes, or change the type.' : 'Change the value or the type.'
 }
 
 /** `shortFor` is the name, if the type stands there alone. */
@@ -112,13 +103,10 @@ function compileType(field: Field, shortFor?: string): Parameter['type'] {
   if (found !== undefined) return found
   const written = isText(field.value) ? field.value : ''
   const types = `The types are ${listed(parameterTypes)}.`
-  const lower = written.toLowerCase()
-  const nearest = Object.hasOwn(typesElsewhere, lower) ? typesElsewhere[lower] : didYouMean(written, parameterTypes)
-  const isValue = nearest === undefined && shortFor !== undefined
-  const hint = isValue
-    ? `${types} For a default write ${shortFor}: { default: ${JSON.stringify(written)} }.`
-    : `${nearest ?? ''} ${types}`.trim()
-  field.add(`${inWords(field.value)} is not a type`, hint)
+  const hint = suggestion(written.toLowerCase(), parameterTypes, typesElsewhere)
+  const asDefault =
+    shortFor === undefined ? '' : ` For a default write ${shortFor}: { default: ${JSON.stringify(written)} }.`
+  field.add(`${inWords(field.value)} is not a type`, hint === undefined ? `${types}${asDefault}` : `${hint} ${types}`)
   return null
 }
 

@@ -9,9 +9,13 @@ export interface Shape {
   /** Such as `a task`. */
   readonly what: string
   readonly keys: readonly string[]
-  /** What people who know other systems write, and what to do here instead. */
-  readonly elsewhere: Readonly<Record<string, string>>
+  /** What it holds, if that is not all of them. */
+  readonly members?: string
+  readonly elsewhere: Elsewhere
 }
+
+/** What people write who know other systems: the word for it here, or a sentence on what to do instead. */
+export type Elsewhere = Readonly<Record<string, string>>
 
 /**
  * A value of a definition that is being read, with its path. Every reader answers the value in the form asked for, or
@@ -45,11 +49,11 @@ export class Field {
     return new Field(value, [...this.path, key], this.#log)
   }
 
-  add(message: string, hint?: string): undefined {
+  add(message: string, hint: string): undefined {
     this.#log.addAtValue(this.path, message, hint)
   }
 
-  addAtKey(message: string, hint?: string): undefined {
+  addAtKey(message: string, hint: string): undefined {
     this.#log.addAtKey(this.path, message, hint)
   }
 
@@ -58,35 +62,45 @@ export class Field {
   }
 
   /** Not what was expected. */
-  refuse(expected: string, hint?: string): undefined {
+  refuse(expected: string, hint: string): undefined {
     if (!this.isGiven) return this.add(`${this.label} is empty; it must be ${expected}`, hint)
-    const fixed = isText(this.value) && this.value.includes('{{') ? fixedHint : hint
+    const fixed = isTemplate(this.value) ? fixedHint : hint
     return this.add(`${this.label} must be ${expected}, not ${inWords(this.value)}`, fixed)
   }
 
   /** Whether it is a mapping. Keys that it should not have are noted. */
-  hasShape(shape: Shape, hint?: string): boolean {
-    const entries = this.entries(`a mapping with ${listed(shape.keys)}`, hint)
+  hasShape(shape: Shape, hint: string): boolean {
+    const entries = this.entries(`a mapping with ${shape.members ?? listed(shape.keys)}`, hint)
     for (const [key, member] of entries ?? []) {
       if (shape.keys.includes(key)) continue
-      member.addAtKey(`${shape.what} has no ${shown(key)}`, unknownKeyHint(key, shape))
+      const known = `The keys are ${listed(shape.keys)}.`
+      member.addAtKey(
+        `unknown key ${shown(key)} in ${shape.what}`,
+        suggestion(key, shape.keys, shape.elsewhere) ?? known,
+      )
     }
     return entries !== undefined
   }
 
-  entries(expected: string, hint?: string): (readonly [string, Field])[] | undefined {
+  /** Whether a key is there, or one that was probably meant to be it, which is already noted. */
+  hasKey(key: string, { keys, elsewhere }: Shape): boolean {
+    const written = typeof this.value === 'object' && this.value !== null ? Object.keys(this.value) : []
+    return written.some((each) => each === key || (!keys.includes(each) && meant(each, keys, elsewhere) === key))
+  }
+
+  entries(expected: string, hint: string): (readonly [string, Field])[] | undefined {
     if (typeof this.value !== 'object' || this.value === null || Array.isArray(this.value)) {
       return this.refuse(expected, hint)
     }
     return Object.keys(this.value).map((key) => [key, this.at(key)] as const)
   }
 
-  list(expected: string, hint?: string): Field[] | undefined {
+  list(expected: string, hint: string): Field[] | undefined {
     if (!Array.isArray(this.value)) return this.refuse(expected, hint)
     return this.value.map((_, i) => this.at(i))
   }
 
-  text(expected = 'text', hint?: string): string | undefined {
+  text(expected = 'text', hint = 'Write a text.'): string | undefined {
     if (isText(this.value) && this.value.trim() !== '') return this.value
     if (typeof this.value === 'number' || typeof this.value === 'boolean') {
       return this.refuse(expected, `Put it in quotes: '${String(this.value)}'`)
@@ -98,29 +112,23 @@ export class Field {
     const { value } = this
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
     const unquoted = isText(value) && /^\d+$/.test(value) ? 'Leave out the quotes.' : hint
-    return this.refuse(`a whole number from ${min} to ${max}`, unquoted)
+    return this.refuse(`a whole number from ${min} to ${max}`, unquoted ?? 'Write it in digits, within this range.')
   }
 
   flag(otherwise: boolean): boolean {
     if (!this.isGiven) return otherwise
     if (typeof this.value === 'boolean') return this.value
     const isWord = isText(this.value) && /^(yes|no|on|off|true|false)$/i.test(this.value)
-    this.refuse(
-      'true or false',
-      isWord ? 'Write true or false, without quotes: YAML takes every other word for text.' : undefined,
-    )
+    const words = 'Write true or false, without quotes'
+    this.refuse('true or false', isWord ? `${words}: YAML takes every other word for text.` : `${words}.`)
     return otherwise
   }
 
-  oneOf<Word extends string>(
-    words: readonly Word[],
-    elsewhere: Readonly<Record<string, string>> = {},
-  ): Word | undefined {
+  oneOf<Word extends string>(words: readonly Word[], elsewhere: Elsewhere = {}): Word | undefined {
     const word = words.find((each) => each === this.value)
     if (word !== undefined) return word
-    const written = isText(this.value) ? this.value : ''
-    const hint = Object.hasOwn(elsewhere, written) ? elsewhere[written] : didYouMean(written, words)
-    return this.refuse(listed(words, 'or'), hint)
+    const hint = isText(this.value) ? suggestion(this.value, words, elsewhere) : undefined
+    return this.refuse(listed(words, 'or'), hint ?? 'Write one of these words.')
   }
 
   durationMs(min = 0, max: number = limits.durationMsMax): number | undefined {
@@ -131,11 +139,12 @@ export class Field {
     const ms = isText(this.value) ? durationOf(this.value) : undefined
     if (ms === undefined) return this.refuse('a duration such as 30s', durationHint)
     if (ms >= min && ms <= max) return ms
-    return this.refuse(`a duration from ${durationText(min)} to ${durationText(max)}`)
+    const hint = ms < min ? `Take ${this.label} out if there is to be none.` : `The longest is ${durationText(max)}.`
+    return this.refuse(`a duration from ${durationText(min)} to ${durationText(max)}`, hint)
   }
 }
 
-export const durationHint = 'Write durations as 500ms, 30s, 5m, 2h, 3d or 1w.'
+const durationHint = 'Write durations as 500ms, 30s, 5m, 2h, 3d or 1w.'
 const fixedHint = 'It is part of the definition and the same for every run: an expression cannot stand here.'
 
 export function durationOf(text: string): number | undefined {
@@ -148,6 +157,11 @@ export function durationOf(text: string): number | undefined {
 
 export function isText(value: unknown): value is string {
   return typeof value === 'string'
+}
+
+/** Its value is known only when the run comes to it: all that can be checked now is the expression. */
+export function isTemplate(value: unknown): boolean {
+  return isText(value) && value.includes('{{')
 }
 
 /** `a, b and c` */
@@ -167,9 +181,13 @@ export function inWords(value: unknown): string {
   return typeof value === 'object' ? 'a mapping' : shown(value)
 }
 
-function unknownKeyHint(key: string, { what, keys, elsewhere }: Shape): string {
-  if (Object.hasOwn(elsewhere, key)) return elsewhere[key] as string
-  const nearest = didYouMean(key, keys)
-  const known = `${what[0]?.toUpperCase()}${what.slice(1)} can have ${listed(keys)}.`
-  return nearest === undefined ? known : `${nearest} ${known}`
+/** What was probably meant, in a sentence. */
+export function suggestion(written: string, words: readonly string[], elsewhere: Elsewhere): string | undefined {
+  const foreign = Object.hasOwn(elsewhere, written) ? (elsewhere[written] as string) : undefined
+  if (foreign === undefined) return didYouMean(written, words)
+  return words.includes(foreign) ? `Here it is called ${foreign}.` : foreign
+}
+
+function meant(written: string, words: readonly string[], elsewhere: Elsewhere): string | undefined {
+  return Object.hasOwn(elsewhere, written) ? elsewhere[written] : nearestName(written, words)
 }

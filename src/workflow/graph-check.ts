@@ -27,13 +27,13 @@ function noStart(list: Field, tasks: readonly TaskDefinition[]): void {
 
 function unreachable(task: TaskDefinition, field: Field, before: readonly string[]): void {
   const others = before.filter((name) => name !== task.name)
-  const only =
-    others.length === 0
-      ? 'Only the task itself leads to it.'
-      : `Only ${listed(others)} ${others.length === 1 ? 'leads' : 'lead'} to it, and nothing starts ${others.length === 1 ? 'that' : 'those'}.`
+  const only = others.length === 1 ? 'leads to it, and nothing starts that' : 'lead to it, and nothing starts those'
   field
     .at('name')
-    .add(`task ${JSON.stringify(task.name)} is never reached`, `${only} Name it in do of a task that runs.`)
+    .add(
+      `task ${JSON.stringify(task.name)} is never reached`,
+      `Only ${listed(others)} ${only}. Name it in do of a task that runs.`,
+    )
 }
 
 function checkJoin(task: TaskDefinition, field: Field, before: readonly string[], runnable: ReadonlySet<string>): void {

@@ -25,10 +25,11 @@ export function edgesInto(graph: Graph): ReadonlyMap<string, readonly string[]> 
   return sources
 }
 
-/** The tasks that no edge leads to: a run begins with all of them. */
+/** The tasks that no edge of another leads to: a run begins with all of them. */
 export function startTasks(graph: Graph): readonly string[] {
   const sources = edgesInto(graph)
-  return graph.tasks.map(({ name }) => name).filter((name) => sources.get(name)?.length === 0)
+  const isStart = (name: string) => sources.get(name)?.every((source) => source === name) ?? false
+  return graph.tasks.map(({ name }) => name).filter(isStart)
 }
 
 /** These tasks, and all that edges lead to from them, whatever the conditions and joins. */

@@ -5,10 +5,10 @@ import type { ExpressionCheck } from './expression-check.js'
 import { type Field, isText } from './field.js'
 
 const onFailureElsewhere: Readonly<Record<string, string>> = {
-  ignore: 'Here it is called continue.',
-  skip: 'Here it is called continue.',
-  stop: 'Here it is called fail.',
-  abort: 'Here it is called fail.',
+  ignore: 'continue',
+  skip: 'continue',
+  stop: 'fail',
+  abort: 'fail',
 }
 
 const listHint = 'Write with_items: "{{ parameters.regions }}", or a list such as [a, b].'

@@ -91,8 +91,7 @@ function edgeLabel({ when, publish, do: targets }: Transition): string {
 function shortened(text: string): string {
   const inner = /^\s*\{\{([^]*)\}\}\s*$/.exec(text)?.[1] ?? text
   const line = inner.replaceAll(/\s+/g, ' ').trim()
-  const characters = [...line]
-  return characters.length > labelLengthMax ? `${characters.slice(0, labelLengthMax - 1).join('')}…` : line
+  return line.length > labelLengthMax ? `${line.slice(0, labelLengthMax - 1).toWellFormed()}…` : line
 }
 
 /** Mermaid’s own escapes: whatever it could take for markup becomes the number of its character. */

@@ -68,7 +68,7 @@ function problemWith(name: string, parameter: Parameter, value: Json, kind: stri
   if (value === null) {
     if (!parameter.required) return undefined
     const about = parameter.description === null ? '' : ` (${parameter.description})`
-    const type = parameter.type === null ? '' : `, ${aType(parameter.type)}`
+    const type = parameter.type === null ? '' : `, ${inWordsOf[parameter.type]}`
     return { name, message: `the ${kind} ${name} is required${about}`, hint: `Give it${type}.` }
   }
   const expected = typeMismatch(parameter.type, value)
@@ -79,35 +79,25 @@ function problemWith(name: string, parameter: Parameter, value: Json, kind: stri
 
 /** What the type asks for, if the value does not fit it. null stands for no value. */
 export function typeMismatch(type: Parameter['type'], value: Json): string | undefined {
-  return type === null || value === null || fits(type, value) ? undefined : aType(type)
+  return type === null || value === null || fits[type](value) ? undefined : inWordsOf[type]
 }
 
-function fits(type: NonNullable<Parameter['type']>, value: Json): boolean {
-  switch (type) {
-    case 'string':
-    case 'number':
-    case 'boolean':
-      return typeof value === type
-    case 'integer':
-      return Number.isSafeInteger(value)
-    case 'array':
-      return Array.isArray(value)
-    case 'object':
-      return typeof value === 'object' && !Array.isArray(value)
-  }
+const fits: Readonly<Record<NonNullable<Parameter['type']>, (value: Json) => boolean>> = {
+  string: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isSafeInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  array: (value) => Array.isArray(value),
+  object: (value) => typeof value === 'object' && !Array.isArray(value),
 }
 
-const types: Readonly<Record<NonNullable<Parameter['type']>, string>> = {
+const inWordsOf: Readonly<Record<NonNullable<Parameter['type']>, string>> = {
   string: 'text',
   number: 'a number',
   integer: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
   object: 'an object',
-}
-
-function aType(type: NonNullable<Parameter['type']>): string {
-  return types[type]
 }
 
 function unknownName(name: string, names: readonly string[], kind: string): ValueProblem {

@@ -68,11 +68,16 @@ export class ProblemLog {
   }
 }
 
-/** In the order of the file; where there is none, as they were found. */
+/**
+ * In the order of the file; where there is none, as they were found. What stands behind an alias is found once for each
+ * use of it, and told once.
+ */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
   const line = (problem: Problem) => problem.line ?? 0
   const column = (problem: Problem) => problem.column ?? 0
-  return problems.toSorted((a, b) => line(a) - line(b) || column(a) - column(b))
+  const identity = (problem: Problem) => JSON.stringify([line(problem), column(problem), problem.message])
+  const once = new Map(problems.map((problem) => [problem.line === undefined ? problem : identity(problem), problem]))
+  return [...once.values()].toSorted((a, b) => line(a) - line(b) || column(a) - column(b))
 }
 
 /** `tasks.build.next[0].do`: tasks by their names, which say more than their positions. */

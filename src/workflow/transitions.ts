@@ -7,15 +7,15 @@ const transitionShape: Shape = {
   what: 'a transition',
   keys: ['when', 'publish', 'do'],
   elsewhere: {
-    if: 'Here it is called when.',
-    condition: 'Here it is called when.',
-    then: 'Here it is called do.',
-    goto: 'Here it is called do.',
-    to: 'Here it is called do.',
-    task: 'Here it is called do.',
-    next: 'Here it is called do.',
-    set: 'Here it is called publish.',
-    vars: 'Here it is called publish.',
+    if: 'when',
+    condition: 'when',
+    then: 'do',
+    goto: 'do',
+    to: 'do',
+    task: 'do',
+    next: 'do',
+    set: 'publish',
+    vars: 'publish',
     else: 'Every transition whose condition holds fires. Write a second one with the opposite condition.',
     name: 'A transition names the tasks that follow in do.',
   },
@@ -62,10 +62,10 @@ function compilePublish(field: Field, expressions: ExpressionCheck): Readonly<Re
 /** Names of tasks, in which an unknown one is replaced by the one that was probably meant; it is noted. */
 function compileDo(field: Field, expressions: ExpressionCheck): readonly string[] {
   if (!field.isGiven) return []
-  const isList = Array.isArray(field.value)
-  const targets = isList ? (field.list('a list of tasks') ?? []) : [field]
+  const targets = Array.isArray(field.value) ? field.value.map((_, i) => field.at(i)) : [field]
   const names = targets.flatMap((target) => {
-    const name = target.text('the name of a task', 'Or several, as a list: do: [scan, report].')
+    const hint = target === field ? 'Or several, as a list: do: [scan, report].' : 'Write the name alone: - scan'
+    const name = target.text('the name of a task', hint)
     return name === undefined ? [] : [[name, target] as const]
   })
   const seen = new Set<string>()

@@ -5,13 +5,14 @@ import { type Field, listed, type Shape } from './field.js'
 const waitShape: Shape = {
   what: 'wait_for',
   keys: ['signal', 'approval', 'run', 'time'],
+  members: 'one of signal, approval, run or time',
   elsewhere: {
     duration: 'To wait for a while, write action: core.sleep with input: { for: 5m }.',
     delay: 'To wait for a while, write action: core.sleep with input: { for: 5m }, or delay: 5m on the task itself.',
     for: 'To wait for a while, write action: core.sleep with input: { for: 5m }.',
-    until: 'Here it is called time.',
+    until: 'time',
     timeout: 'timeout belongs to the task, beside wait_for.',
-    event: 'Here it is called signal.',
+    event: 'signal',
     workflow: 'Name the run: run: "{{ … }}". To start a workflow and wait for it, write action: workflow.<name>.',
     task: 'A task runs when the tasks before it lead to it: name this task in their do.',
   },

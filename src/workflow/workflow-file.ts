@@ -20,8 +20,8 @@ export async function readWorkflowFile(path: string): Promise<WorkflowFile> {
 export function readWorkflowText(text: string, fileName: string): WorkflowFile {
   // A mark at its start is no part of the text; the parser counts without it, too.
   const source = text.replace(/^\uFEFF/, '')
-  const { data, places, problems } = readYaml(source)
-  const compiled: Compiled = data === undefined ? { problems: [] } : compileWorkflow(data, places)
+  const { content, problems } = readYaml(source)
+  const compiled: Compiled = content ? compileWorkflow(content.data, content.places) : { problems: [] }
   const all = inOrder([...problems, ...('problems' in compiled ? compiled.problems : [])])
   if (all.length === 0 && 'definition' in compiled) return compiled
   return { problems: all, text: problemsText(all, source, fileName) }

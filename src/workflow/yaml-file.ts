@@ -1,13 +1,13 @@
-import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, parseDocument, Scalar } from 'yaml'
+import { type Document, parseDocument } from 'yaml'
 import { limits } from '../limits.js'
-import { FilePlaces, Lines, type Member, type Place } from './file-places.js'
-import { type Path, type Places, type Problem, ProblemLog } from './problem.js'
+import { FilePlaces, Lines } from './file-places.js'
+import { type Places, type Problem, ProblemLog } from './problem.js'
+import { Conversion, tooLargeHint } from './yaml-conversion.js'
 import { isSyntaxError, syntaxProblem } from './yaml-syntax.js'
 
+/** The data, plain JSON, with the place of every value. If the text is no YAML at all, the problems are all there is. */
 export interface YamlFile {
-  /** Plain JSON. undefined if the text is no YAML at all: then the problems are all there is to say. */
-  readonly data: unknown
-  readonly places: Places
+  readonly content?: { readonly data: unknown; readonly places: Places }
   readonly problems: readonly Problem[]
 }
 
@@ -18,207 +18,40 @@ export interface YamlFile {
 export function readYaml(text: string): YamlFile {
   const lines = new Lines(text)
   const log = new ProblemLog(undefined, undefined)
-  const nowhere: Places = { value: () => undefined, key: () => undefined, within: () => undefined }
+  const { problems } = log
   const bytes = Buffer.byteLength(text)
   if (bytes > limits.definitionBytesMax) {
-    log.addAtSpan([], undefined, `the file has ${bytes} bytes, the limit is ${limits.definitionBytesMax}`, tooLargeHint)
-    return { data: undefined, places: nowhere, problems: log.problems }
+    log.addAtSpan(
+      [],
+      lines.span(0, 0),
+      `the file has ${bytes} bytes, the limit is ${limits.definitionBytesMax}`,
+      tooLargeHint,
+    )
+    return { problems }
   }
-  const document = parsed(text)
-  if (document === undefined) {
-    log.addAtSpan([], lines.span(0, 1), 'the file is nested too deeply', tooDeepHint)
-    return { data: undefined, places: nowhere, problems: log.problems }
-  }
-  const errors = [...document.errors, ...document.warnings].filter(isSyntaxError)
-  if (errors.length > 0) {
-    const seen = new Set<number>()
-    for (const error of errors) {
-      const { start, end, message, hint } = syntaxProblem(error, text, document)
-      const span = lines.span(start, end)
-      if (seen.has(span.line)) continue // what follows on the same line is the same mistake
-      seen.add(span.line)
-      log.addAtSpan([], span, message, hint)
-    }
-    return { data: undefined, places: nowhere, problems: log.problems }
-  }
+  const options = { prettyErrors: false, stringKeys: true, uniqueKeys: false, resolveKnownTags: false }
+  const document = parseDocument(text, options)
+  if (!isReadable(document, text, lines, log)) return { problems }
   if (!document.contents) {
-    log.addAtSpan([], lines.span(0, 0), 'the file is empty', 'A workflow has a name and tasks.')
-    return { data: undefined, places: nowhere, problems: log.problems }
+    log.addAtSpan([], lines.span(0, 0), 'there is nothing in this file', 'A workflow has a name and tasks.')
+    return { problems }
   }
   const conversion = new Conversion(text, lines, log)
   const place = conversion.convert(document.contents, [])
-  if (conversion.isTooLarge) return { data: undefined, places: nowhere, problems: log.problems }
-  return { data: place.value, places: new FilePlaces(text, lines, place), problems: log.problems }
+  if (conversion.isTooLarge) return { problems }
+  return { content: { data: place.value, places: new FilePlaces(text, lines, place) }, problems }
 }
 
-const tooLargeHint = 'Move large data out of the definition: pass it as a parameter, or let a task fetch it.'
-const tooDeepHint = `A definition may be nested ${limits.payloadDepthMax} levels deep.`
-
-function parsed(text: string) {
-  try {
-    return parseDocument(text, { prettyErrors: false, stringKeys: true, uniqueKeys: false, resolveKnownTags: false })
-  } catch (error) {
-    if (error instanceof RangeError) return undefined // the parser is recursive; its stack was not enough
-    throw error
+/** One mistake often makes several errors: of those on one line the first is noted, and none that says nothing itself. */
+function isReadable(document: Document.Parsed, text: string, lines: Lines, log: ProblemLog): boolean {
+  const errors = [...document.errors, ...document.warnings].filter(isSyntaxError)
+  const found = errors.map((error) => syntaxProblem(error, text, document))
+  const telling = found.filter(({ isSequel }) => !isSequel)
+  const noted = new Set<number>()
+  for (const { start, end, message, hint } of telling.length > 0 ? telling : found.slice(0, 1)) {
+    const span = lines.span(start, end)
+    if (!noted.has(span.line)) log.addAtSpan([], span, message, hint)
+    noted.add(span.line)
   }
-}
-
-class Conversion {
-  isTooLarge = false
-  readonly #text: string
-  readonly #lines: Lines
-  readonly #log: ProblemLog
-  readonly #anchored = new Map<string, Node>()
-  /** The nodes around the one in hand; an alias leads back into the document. */
-  readonly #around: Node[] = []
-  /** Inside an alias: the anchors in there are not set again. */
-  #isExpanding = false
-  #size = 0
-
-  constructor(text: string, lines: Lines, log: ProblemLog) {
-    this.#text = text
-    this.#lines = lines
-    this.#log = log
-  }
-
-  convert(node: Node, path: Path): Place {
-    if (isAlias(node)) return this.#convertAlias(node, path)
-    if (node.anchor !== undefined && !this.#isExpanding) this.#anchored.set(node.anchor, node)
-    // An alias costs a few bytes and may stand for megabytes.
-    this.#size += 1 + (isScalar(node) ? (node.source?.length ?? 0) : 0)
-    if (this.#size > limits.definitionBytesMax && !this.isTooLarge) {
-      this.isTooLarge = true
-      this.#add(path, node, `the file has more than ${limits.definitionBytesMax} bytes with its aliases`, tooLargeHint)
-    }
-    if (path.length > limits.payloadDepthMax && !this.isTooLarge) {
-      this.isTooLarge = true
-      this.#add(path, node, 'the file is nested too deeply here', tooDeepHint)
-    }
-    if (this.isTooLarge) return leaf(null, node)
-    this.#around.push(node)
-    const place = this.#convertContent(node, path)
-    this.#around.pop()
-    return place
-  }
-
-  #convertContent(node: Exclude<Node, { type: 'ALIAS' }>, path: Path): Place {
-    const forgotten = unquotedExpression(node, this.#text)
-    if (forgotten) {
-      const hint = `YAML reads { as the start of a mapping. Write '${forgotten.value}', in quotes.`
-      this.#add(
-        path,
-        node,
-        'an expression must be in quotes',
-        forgotten.value.includes("'") ? doubleQuotes(forgotten) : hint,
-      )
-      return leaf(forgotten.value, forgotten)
-    }
-    if (isMap(node)) return this.#convertMap(node.items as Pair<Node, Node | null>[], node, path)
-    if (isSeq(node)) {
-      const places = (node.items as Node[]).map((item, i) => this.convert(item, [...path, i]))
-      const members = new Map(places.map((place, i) => [i, { key: undefined, place }]))
-      return { value: places.map(({ value }) => value), node, members }
-    }
-    if (isScalar(node)) {
-      this.#checkScalar(node, path)
-      return leaf(node.value, node)
-    }
-    return leaf(null, node)
-  }
-
-  #convertMap(pairs: readonly Pair<Node, Node | null>[], node: Node, path: Path): Place {
-    const members = new Map<string, Member>()
-    const merged = new Map<string, Member>()
-    for (const { key, value } of pairs) {
-      const name = this.#keyText(key, path)
-      if (name === undefined) continue
-      const place = value === null ? leaf(null, key) : this.convert(value, [...path, name])
-      const earlier = members.get(name)
-      if (name === '<<') this.#merge(place, merged, path)
-      else if (earlier?.key) {
-        const line = this.#lines.spanOf(earlier.key).line
-        this.#add(
-          [...path, name],
-          key,
-          `the key ${JSON.stringify(name)} is there twice`,
-          `Line ${line} has it, too. Keep one.`,
-        )
-      } else members.set(name, { key, place })
-    }
-    for (const [name, member] of merged) if (!members.has(name)) members.set(name, member)
-    const value = Object.fromEntries([...members].map(([name, member]) => [name, member.place.value]))
-    return { value, node, members }
-  }
-
-  #merge(place: Place, merged: Map<string, Member>, path: Path): void {
-    const sources = isSeq(place.node) ? [...place.members.values()].map((member) => member.place) : [place]
-    for (const source of sources) {
-      if (!isMap(source.node)) {
-        this.#add(
-          [...path, '<<'],
-          source.node,
-          '<< merges mappings only',
-          'Give it an alias of a mapping: <<: *defaults',
-        )
-        continue
-      }
-      for (const [name, member] of source.members) if (!merged.has(String(name))) merged.set(String(name), member)
-    }
-  }
-
-  #convertAlias(node: Node & { source: string }, path: Path): Place {
-    const target = this.#anchored.get(node.source)
-    if (target === undefined) {
-      const hint = `Anchor a value above with &${node.source}, or put the text in quotes if it is meant to begin with *.`
-      this.#add(path, node, `there is no anchor &${node.source} before this alias`, hint)
-      return leaf(null, node)
-    }
-    if (this.#around.includes(target)) {
-      this.#add(path, node, `the alias *${node.source} stands inside its own anchor`, 'A value cannot contain itself.')
-      return leaf(null, node)
-    }
-    const wasExpanding = this.#isExpanding
-    this.#isExpanding = true
-    const place = this.convert(target, path)
-    this.#isExpanding = wasExpanding
-    return place
-  }
-
-  #keyText(key: Node, path: Path): string | undefined {
-    if (isScalar(key) && typeof key.value === 'string') return key.value
-    this.#add(path, key, 'a key must be text', 'Put it in quotes if it holds special characters.')
-    return undefined
-  }
-
-  #checkScalar(node: Scalar, path: Path): void {
-    const { value, source } = node
-    if (typeof value === 'number' && !Number.isFinite(value)) {
-      this.#add(path, node, `${source} is no number that JSON knows`, 'Leave it out, or put it in quotes.')
-    } else if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      this.#add(path, node, `${source} is too large to be kept exactly`, `Put it in quotes: '${source}'`)
-    } else if (typeof value === 'string' && (value.includes('\u0000') || !value.isWellFormed())) {
-      this.#add(path, node, 'the text contains U+0000 or a lone surrogate', 'PostgreSQL cannot store it. Take it out.')
-    }
-  }
-
-  #add(path: Path, node: Node, message: string, hint: string): void {
-    this.#log.addAtSpan(path, this.#lines.spanOf(node), message, hint)
-  }
-}
-
-function leaf(value: unknown, node: Node): Place {
-  return { value, node, members: new Map() }
-}
-
-/** `{{ x }}` without quotes is a mapping with a mapping as its key. Nobody means that. */
-function unquotedExpression(node: Node, text: string): Scalar<string> | undefined {
-  if (!isMap(node) || !node.range) return undefined
-  const [start, end] = node.range
-  const written = text.slice(start, end)
-  if (!/^\{\{.*\}\}$/s.test(written)) return undefined
-  return Object.assign(new Scalar(written), { type: Scalar.PLAIN, range: node.range } as const)
-}
-
-function doubleQuotes({ value }: { readonly value: string }): string {
-  return `YAML reads { as the start of a mapping. Write "${value.replaceAll('"', '\\"')}", in quotes.`
+  return errors.length === 0
 }
