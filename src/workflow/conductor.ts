@@ -2,7 +2,8 @@ import type { Json } from '../job/json.js'
 import { limits } from '../limits.js'
 import { type Expression, ExpressionError, type Scope } from './expression.js'
 import { Joins } from './joins.js'
-import { type Plan, reachableFrom, type TaskPlan } from './plan.js'
+import { reachableFrom } from './graph.js'
+import type { Plan, TaskPlan } from './plan.js'
 import type {
   Change,
   Ending,
@@ -233,7 +234,7 @@ class Conductor {
     if (!task || this.#state !== 'running') return
     this.#setDeadline()
     if (!reopened) this.#activate(task, null)
-    const later = reachableFrom(this.#plan, [name])
+    const later = reachableFrom(this.#plan.definition, [name])
     for (const { task: other, ordinal, status } of cutOff) {
       const plan = this.#plan.tasks.get(other)
       // What comes later comes again, and a list that was cut off goes on by itself.
@@ -488,7 +489,6 @@ class Conductor {
     const { action, items, timeoutMs } = plan.definition
     try {
       if (items) {
-        if (isWait(action)) throw new ActionFailure(`${action} cannot be done for each item of a list`, 'FP_ITEMS_WAIT')
         const list = listOf(plan.items?.evaluate(this.#scope(plan.items)) ?? null, items)
         task.items = list
         task.slice = list.slice(0, itemsAtOnce)

@@ -1,4 +1,5 @@
-import { type Plan, reachableFrom, type TaskPlan } from './plan.js'
+import { reachableFrom } from './graph.js'
+import type { Plan, TaskPlan } from './plan.js'
 import type { Progress, Trouble } from './run.js'
 
 /**
@@ -26,7 +27,7 @@ export class Joins {
 
   /** As if this task had not ended, nor what followed from it: edges from elsewhere stay as they are. */
   forget(name: string): void {
-    const later = reachableFrom(this.#plan, [name])
+    const later = reachableFrom(this.#plan.definition, [name])
     for (const target of later) {
       const join = this.#joins[target]
       const plan = this.#plan.tasks.get(target)
@@ -40,7 +41,7 @@ export class Joins {
 
   /** What is wrong if a join that some edge has fired into can no longer be met by the tasks that are alive. */
   unmeetable(alive: readonly string[]): Trouble | undefined {
-    const reach = reachableFrom(this.#plan, alive)
+    const reach = reachableFrom(this.#plan.definition, alive)
     for (const [name, join] of Object.entries(this.#joins)) {
       const target = this.#plan.tasks.get(name)
       if (!target) continue

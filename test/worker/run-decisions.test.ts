@@ -114,18 +114,6 @@ tasks:
   expect(begin).toMatchObject([{ state: 'failed' }])
 })
 
-it('a list that waits is refused, or waits', () => {
-  const { jobs } = decided(
-    `
-name: w
-tasks:
-  - { name: naps, action: core.sleep, with_items: [1, 2], input: { for: 1s } }
-`,
-    {},
-  )
-  expect(jobs).toEqual([]) // nobody has a task core.sleep: these jobs would wait for ever
-})
-
 it('an answer that came too late for one question does not answer the next', () => {
   const { update, begin } = decided(
     `
