@@ -2,7 +2,8 @@ import type { Outcome, Place } from '../job/places.js'
 import type { Database, Queryable } from './database.js'
 
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'missing'
-export type RetryAnswer = 'retried' | 'succeeded' | 'unfinished' | 'missing'
+/** `item`: it is an item of a run, which is to be rerun instead. */
+export type RetryAnswer = 'retried' | 'succeeded' | 'unfinished' | 'item' | 'missing'
 export type WakeAnswer = 'woken' | 'kept' | 'existing' | 'finished' | 'missing'
 
 export interface Controlled<Answer extends string> {
