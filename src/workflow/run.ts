@@ -105,6 +105,12 @@ export interface Ending {
   readonly message?: string | null
 }
 
+/** The same, with what it came to. */
+export interface ItemEnding extends Ending {
+  readonly result?: Json
+  readonly error?: Json
+}
+
 /** What an advance wants done, all of it in one transaction, if the run is still as it was. */
 export interface Change {
   readonly run: string
