@@ -105,6 +105,10 @@ const catalogue = {
     title: 'The answer does not fit the form',
     hint: '`fencepost workflow show <id>` shows what is asked for.',
   },
+  FP_REHEARSAL_INVALID: {
+    title: 'The table of a rehearsal does not fit the workflow',
+    hint: 'Mend what the message names; all that is wrong is there.',
+  },
   FP_RESULT_TIMEOUT: {
     title: 'The job did not end within the time waited',
     hint: 'The job is not affected. Wait longer, or look at it with `fencepost jobs show <id>`.',
