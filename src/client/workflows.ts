@@ -88,7 +88,7 @@ export class Workflows {
   ): Promise<StartedRun> {
     checkOptionNames(rest, ['id', 'tx'], 'start()')
     const { name, version, definition } =
-      typeof workflow === 'string' ? await this.#newest(workflow) : await this.#deployOnce(workflow)
+      typeof workflow === 'string' ? await this.newest(workflow) : await this.#deployOnce(workflow)
     const values = parametersOrThrow(definition, parameters, this.#bytesMax)
     const runId = id === undefined ? newJobId() : checkedJobId(id)
     const needs = await this.#needs(definition)
@@ -219,7 +219,8 @@ export class Workflows {
     this.#told(id, await tellRun(this.#db, id, letter, tx))
   }
 
-  async #newest(name: string): Promise<StoredWorkflow> {
+  /** The version of a workflow that was deployed last. */
+  async newest(name: string): Promise<StoredWorkflow> {
     const found = await readWorkflow(this.#db, checkedName(name, 'the workflow'))
     if (found) return found
     const nearest = nearestName(
