@@ -1,6 +1,6 @@
 import type { Json } from '../job/json.js'
 import type { Definition } from './definition.js'
-import { MemoryRuns, type MemoryTaskRun } from './memory-runs.js'
+import { isOver, MemoryRuns, type MemoryTaskRun } from './memory-runs.js'
 import { type Act, RehearsedItems } from './rehearsed-items.js'
 import type { RunState, Trouble } from './run.js'
 import { VirtualClock } from './virtual-clock.js'
@@ -60,11 +60,7 @@ export function playInMemory(definition: Definition, scene: Scene): Played {
   do {
     runs.advance()
     answerQuestions()
-  } while (!isOver(runs.view(runId).run.state) && clock.next())
+  } while (!isOver(runs.view(runId).run) && clock.next())
   const { run, output, taskRuns } = runs.view(runId)
   return { state: run.state, output, vars: run.vars, error: run.error, taskRuns: [...taskRuns] }
-}
-
-function isOver(state: RunState): boolean {
-  return state === 'succeeded' || state === 'failed' || state === 'cancelled'
 }

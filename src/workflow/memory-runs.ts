@@ -264,7 +264,7 @@ export class MemoryRuns {
 
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
 
-function isOver({ state }: Run): boolean {
+export function isOver({ state }: Pick<Run, 'state'>): boolean {
   return state === 'succeeded' || state === 'failed' || state === 'cancelled'
 }
 
