@@ -94,10 +94,10 @@ it.each([
   ['  - parameters: { version: x }\n    expect: { path: [build, scna] }', 'unknown task "scna"', 'Did you mean scan?'],
   ['  - parameters: { version: x }\n    expect: { vars: { imgae: 1 } }', 'unknown var "imgae"', 'Did you mean image?'],
   ['  - parameters: { version: x }\n    expect: { state: suceeded }', 'state must be', 'Did you mean succeeded?'],
-  ['  - parameters: { version: x }\n    expct: {}', 'a case has no "expct"', 'Did you mean expect?'],
+  ['  - parameters: { version: x }\n    expct: {}', 'unknown key "expct" in a case', 'Did you mean expect?'],
   [
     '  - parameters: { version: x }\n    results: { build: { timeOut: true } }',
-    'a mocked result has no "timeOut"',
+    'unknown key "timeOut" in a mocked result',
     'time_out',
   ],
   ['  - parameters: { version: x }\n    results: { build: { result: 1, fail: no } }', 'a try has one end', ''],

@@ -264,7 +264,7 @@ it('mocks sub-workflows and other runs as it does tasks, and checks their parame
           timeout: '1h',
           next: [{ when: '{{ succeeded() }}', do: 'other' }],
         },
-        other: { waitFor: { run: '{{ run.id }}' } },
+        other: { waitFor: { run: '01890000-0000-7000-8000-000000000001' } },
       },
       output: '{{ tasks.sub.result }}',
     })
@@ -312,7 +312,7 @@ it('names all that is wrong with a case at once', () => {
     'the parameter version is required',
     'there is no parameter "verion"\n  Did you mean version?',
     'results.biuld  unknown task "biuld"\n  Did you mean build?',
-    'results.build.image  a mocked result has no "image"\n  What the task returns stands under result: { result: { image: … } }',
+    'results.build.image  unknown key "image" in a mocked result\n  What the task returns stands under result: { result: { image: … } }',
     'validate has the action core.echo, which is not mocked',
     'task scan has no with_items',
     '"x" is no item',
@@ -320,7 +320,7 @@ it('names all that is wrong with a case at once', () => {
     '"0" is no activation',
     'task "build" asks nothing',
     'no task waits for the signal "go"',
-    'a case has no "wat"',
+    'unknown key "wat" in a case',
   ]) {
     expect(refusal).toContain(part)
   }
