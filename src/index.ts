@@ -31,7 +31,16 @@ export type { JobContext, Reconciled, StepContext, StepOptions, Transaction } fr
 export { type HttpInput, type HttpResult, type HttpTaskOptions, httpTask } from './task/http-task.js'
 export { type Task, type TaskOptions, task } from './task/task.js'
 export type { Worker, WorkOptions } from './worker/worker.js'
-export { type Workflow, workflow } from './workflow/builder.js'
+export { type ExpressionText, type Templated, type Workflow, workflow } from './workflow/builder.js'
 export type { Definition } from './workflow/definition.js'
+export {
+  type MockedItems,
+  type MockedResult,
+  type MockedResults,
+  type MockedTask,
+  type RehearsalCase,
+  type Rehearsed,
+  rehearse,
+} from './workflow/rehearsal.js'
 export type { RunState, Status } from './workflow/run.js'
 export { readWorkflowFile, readWorkflowText } from './workflow/workflow-file.js'

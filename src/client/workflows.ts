@@ -190,7 +190,8 @@ export class Workflows {
 
   /** Answers the question of a task; an answer to one that is not asked yet is kept. */
   async answer(id: string, task: string, answer: Record<string, unknown> = {}, { tx }: Tx = {}): Promise<void> {
-    const { definition, taskRuns } = await this.run(id)
+    const { definition, taskRuns, endedAt } = await this.run(id)
+    if (endedAt !== null) this.#told(id, 'ended')
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')
     const question = asks.find(({ name }) => name === task)
     if (!question)

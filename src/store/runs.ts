@@ -1,7 +1,7 @@
 import { newJobId } from '../job/job-id.js'
 import type { Json } from '../job/json.js'
 import type { ActiveDetail } from '../workflow/conductor.js'
-import type { Change, Letter, Run, RunState, Status, TaskRun, Trouble } from '../workflow/run.js'
+import type { Letter, Run, RunState, Status, TaskRun, Trouble } from '../workflow/run.js'
 import type { Definition } from '../workflow/definition.js'
 import type { Task } from '../task/task.js'
 import type { Database, Queryable } from './database.js'
@@ -151,7 +151,7 @@ export async function ringTimers(db: Database): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-export interface ItemView {
+interface ItemView {
   readonly status: Status
   readonly result: Json
   readonly error: Json

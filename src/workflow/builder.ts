@@ -173,6 +173,6 @@ export function workflow<
 }
 
 /** The error of those who cannot go on without the definition. */
-export function invalidWorkflow(name: string, problems: readonly Problem[]): FencepostError {
+function invalidWorkflow(name: string, problems: readonly Problem[]): FencepostError {
   return new FencepostError('FP_WORKFLOW_INVALID', `${name}\n\n${problemsText(problems, undefined, '')}`)
 }

@@ -359,7 +359,7 @@ class Conductor {
     const wasDealtWith = [...fired.do].some((target) => target !== 'continue' && target !== 'fail')
     if (fired.do.has('fail')) {
       this.#fail({
-        ...(task.error ?? {}),
+        ...task.error,
         code: 'FP_RUN_FAILED',
         message: `task ${task.task} says that the run fails`,
         task: task.task,
@@ -369,7 +369,7 @@ class Conductor {
     if (status !== 'succeeded' && !wasDealtWith) {
       const why = task.error?.message ?? status
       this.#fail({
-        ...(task.error ?? {}),
+        ...task.error,
         message: `task ${task.task} ${status === 'timed_out' ? 'timed out' : status}: ${why}`,
         task: task.task,
       })

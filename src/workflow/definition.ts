@@ -16,7 +16,7 @@ export interface Definition {
   readonly output: Template
 }
 
-export type Template = Json
+type Template = Json
 
 export interface Parameter {
   readonly type: 'string' | 'number' | 'integer' | 'boolean' | 'array' | 'object' | null

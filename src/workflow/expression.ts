@@ -8,7 +8,7 @@ import { scan } from './expression/scanner.js'
 import type { Scope, ScopeName } from './expression/scope.js'
 import { kindOf } from './expression/values.js'
 
-export type { Scope, ScopeName, Status } from './expression/scope.js'
+export type { Scope, ScopeName } from './expression/scope.js'
 export { ExpressionError } from './expression-error.js'
 
 /** An expression that is all of its string. Total and without effects: it gives JSON or throws an ExpressionError. */

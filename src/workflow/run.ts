@@ -95,7 +95,7 @@ export type Letter = { readonly ids: readonly number[] } & (
 )
 
 /** `delay`: before the action; `due`: the time that is waited for; `timeout`, `deadline`: of the try, of the run. */
-export type TimerKind = 'delay' | 'due' | 'timeout' | 'deadline' | 'watch'
+type TimerKind = 'delay' | 'due' | 'timeout' | 'deadline' | 'watch'
 
 /** How an item ended. */
 export interface Ending {

@@ -16,7 +16,7 @@ export function workflowOf(text: string, tasks: readonly AnyTask[] = []): Workfl
 }
 
 /** A handler of the test's: it is told its input, and waits until the test lets it go on, if the test holds it. */
-export class Cues {
+class Cues {
   readonly seen: Json[] = []
   readonly #held = new Map<string, () => void>()
   readonly #hold = new Set<string>()

@@ -74,7 +74,7 @@ tasks:
   await fp.workflows.signal(id, 'go')
   await lost
   await fp.workflows.signal(id, 'other') // heard after it
-  const heard = async () => (await fp.workflows.run(id)).taskRuns.map(({ task, state }) => [task, state])
+  const heard = async () => (await fp.workflows.run(id)).taskRuns.map((each) => [each.task, each.state])
   await vi.waitUntil(async () => (await heard()).length === 2, { timeout: 10_000 })
   await vi.waitUntil(async () => (await sql('select 1 from fencepost.inbox')).length === 0, { timeout: 10_000 })
   expect(await heard()).toEqual([

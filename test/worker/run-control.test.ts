@@ -164,12 +164,12 @@ tasks:
   - { name: work, action: echo, input: "{{ parameters.n }}", next: [{ when: "{{ result() > 100 }}", do: fail }] }
 output: { doubled: "{{ parameters.n * 2 }}" }
 `
-const parent = (list: string) => `
+const parent = (items: string) => `
 name: parent
 tasks:
   - name: each
     action: workflow.child
-    with_items: ${list}
+    with_items: ${items}
     concurrency: 2
     input: { n: "{{ item }}" }
     next: [{ when: "{{ succeeded() }}", do: after }]

@@ -264,7 +264,7 @@ it('mocks sub-workflows and other runs as it does tasks, and checks their parame
           timeout: '1h',
           next: [{ when: '{{ succeeded() }}', do: 'other' }],
         },
-        other: { waitFor: { run: '01890000-0000-7000-8000-000000000001' } },
+        other: { waitFor: { run: "{{ '01890000-0000-7000-8000-000000000001' }}" } },
       },
       output: '{{ tasks.sub.result }}',
     })

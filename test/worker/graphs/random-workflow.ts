@@ -36,7 +36,7 @@ export interface RandomTask {
   readonly next: readonly RandomTransition[]
 }
 
-export interface RandomTransition {
+interface RandomTransition {
   readonly when?: string
   readonly do: readonly string[]
 }
