@@ -62,8 +62,8 @@ const catalogue = {
     hint: 'Run `fencepost queues` for the ones that exist, or fix the spelling.',
   },
   FP_ID_INVALID: {
-    title: 'A job id is not a UUID',
-    hint: 'Job ids look like 0198c1a2-7b1e-7cc3-98c4-dc0c0c07398f. `fencepost jobs list` shows them.',
+    title: 'An id is not a UUID',
+    hint: 'Ids look like 0198c1a2-7b1e-7cc3-98c4-dc0c0c07398f. `fencepost jobs list` shows them.',
   },
   FP_ID_CONFLICT: {
     title: 'A job with this id exists and differs',
@@ -104,6 +104,10 @@ const catalogue = {
   FP_ANSWER_INVALID: {
     title: 'The answer does not fit the form',
     hint: '`fencepost workflow show <id>` shows what is asked for.',
+  },
+  FP_REHEARSAL_INVALID: {
+    title: 'The table of a rehearsal does not fit the workflow',
+    hint: 'Mend what the message names; all that is wrong is there.',
   },
   FP_RESULT_TIMEOUT: {
     title: 'The job did not end within the time waited',

@@ -127,7 +127,8 @@ create index inbox_run on fencepost.inbox (run_id, id);
 
 -- This run has something to do: look. The durable form of a wake-up; there may be several for one run.
 create table fencepost.call (
-  run_id uuid not null
+  id     bigint not null generated always as identity primary key, -- who was called first is first
+  run_id uuid   not null
 );
 create index call_run on fencepost.call (run_id);
 

@@ -46,7 +46,6 @@ begin
   if v_ended <> '{}' then
     perform fencepost.run_ended(v_ended);
   end if;
-  -- Last of all: it locks gates, and whoever holds one waits for nothing.
   for v_change in
     select jsonb_build_object('run', c ->> 'run', 'items', i)
     from jsonb_array_elements(p_changes) as c
@@ -55,6 +54,10 @@ begin
   loop
     perform fencepost.make_items((v_change ->> 'run')::uuid, v_change -> 'items');
   end loop;
+  -- Gates are called at by nudges, and heeded by one call: several would make and lock them in no order.
+  if exists (select 1 from fencepost.nudge) then
+    perform fencepost.admit(null, true, true, 200);
+  end if;
 end $$;
 
 -- One change; the run is locked. False if it is not as it was.
@@ -84,29 +87,33 @@ begin
 
   insert into fencepost.task_run
     (run_id, task, ordinal, started_at, ended_at, total, dispatched, succeeded, failed, stopped, concurrency, via,
-     via_ordinal, action, state, items, input, result, error)
+     via_ordinal, action, state, stop, items, input, result, error)
   select p_run_id, b.task, b.ordinal, v_now, case when b.ended then v_now end, b.total, b.dispatched, b.succeeded, b.failed, 0,
-         b.concurrency, b.via, b."viaOrdinal", b.action, b.state, b.items, b.input, b.result, b.error
+         b.concurrency, b.via, b."viaOrdinal", b.action, b.state, b.stop, b.items, b.input, b.result, b.error
   from jsonb_to_recordset(p_change -> 'begin') as b(
     task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
-    concurrency integer, via text, "viaOrdinal" integer, action text, state text, items jsonb, input jsonb, result jsonb,
-    error jsonb)
+    concurrency integer, via text, "viaOrdinal" integer, action text, state text, stop text, items jsonb, input jsonb,
+    result jsonb, error jsonb)
   on conflict (run_id, task, ordinal) do nothing;
   update fencepost.task_run t
   set state = u.state, ended_at = case when u.ended then v_now end, total = u.total, dispatched = u.dispatched,
       succeeded = u.succeeded, failed = u.failed, stop = u.stop, result = coalesce(u.result, t.result),
-      input = coalesce(u.input, t.input), error = u.error,
+      input = coalesce(u.input, t.input), error = u.error, items = coalesce(u.items, t.items),
+      concurrency = coalesce(u.concurrency, t.concurrency),
       -- Those that were let end may be asked after all.
       stopped = case when u.stop is distinct from t.stop then 0 else t.stopped end
   from jsonb_to_recordset(p_change -> 'update') as u(
     task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
-    stop text, state text, input jsonb, result jsonb, error jsonb)
+    concurrency integer, stop text, state text, items jsonb, input jsonb, result jsonb, error jsonb)
   where t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal
     and t.ended_at is null; -- guard: advance.ended_once
   delete from fencepost.timer t
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
   where u.ended and t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal;
 
+  delete from fencepost.watch w
+  using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
+  where u.ended and w.run_id = p_run_id and w.task = u.task and w.ordinal = u.ordinal;
   delete from fencepost.halt h
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
   where u.ended and h.key = 'gate:' || fencepost.run_gate(p_run_id, u.task, u.ordinal);
@@ -180,7 +187,7 @@ begin
     array_fill(coalesce((p_items ->> 'failuresMax')::smallint, v_action.failures_max, 5::smallint), v_all),
     array_fill(coalesce(v_action.losses_max, 5::smallint), v_all),
     array_fill(coalesce(v_action.lease_ms, 30000), v_all),
-    v_gates, true, p_run_id, v_task, v_ordinal, v_from, nullif(p_items -> 'policy', 'null'));
+    v_gates, false, p_run_id, v_task, v_ordinal, v_from, nullif(p_items -> 'policy', 'null'));
 end $$;
 
 -- Asks items of task runs that stop early to end, some at a time: those that have not begun, or all. An item that is a run
@@ -206,7 +213,7 @@ begin
         continue;
       end if;
     else
-      perform fencepost.cancel(v_ids, 'the run stops', true, v_task.stop = 'all');
+      perform fencepost.cancel(v_ids, 'the run stops', false, v_task.stop = 'all');
     end if;
     update fencepost.task_run t set stopped = v_to
     where t.run_id = p_run_id and t.task = v_task.task and t.ordinal = v_task.ordinal;

@@ -68,10 +68,10 @@ declare
   v_item uuid;
 begin
   perform fencepost.durable(); -- guard: control_run.cancel_durable
-  -- What it cancels is cancelled by its advance: however many items there are, the answer does not wait for them.
   update fencepost.run r
   set state = 'cancelling', cancel_mode = p_mode, revision = r.revision + 1, busy_until = null, -- guard: control_run.cancel_revision
-      error = jsonb_build_object('code', 'FP_RUN_CANCELLED', 'message', coalesce(p_reason, 'cancelled'))
+      error = case when r.state = 'failing' then r.error else
+        jsonb_build_object('code', 'FP_RUN_CANCELLED', 'message', coalesce(p_reason, 'cancelled')) end
   where r.id = p_run_id and r.ended_at is null
     and (r.state <> 'cancelling' or p_mode = 'cancel_running' and r.cancel_mode = 'allow_finish');
   if not found then
@@ -79,14 +79,20 @@ begin
     return;
   end if;
   perform fencepost.call_runs(array[p_run_id]); -- guard: control_run.cancel_call
-  -- Items that wait at the gate of a paused run could not be ended there.
+  -- Nobody is let through the gates of its lists any more, paused or not.
+  insert into fencepost.halt (key) -- guard: control_run.cancel_halt
+  select 'gate:' || fencepost.run_gate(t.run_id, t.task, t.ordinal)
+  from fencepost.task_run t
+  where t.run_id = p_run_id and t.ended_at is null and t.concurrency is not null;
   perform fencepost.resume_gates(array[p_run_id]);
-  -- Runs that were paused with it are let end; paused, they could not.
-  if p_mode = 'allow_finish' then
-    for v_item in select r.id from fencepost.run r where r.parent_id = p_run_id and r.state = 'paused' order by r.id loop
-      perform fencepost.resume_run(v_item);
-    end loop;
-  end if;
+  -- The first thousand items of each task end now, the others by its advances: the answer does not wait for them.
+  update fencepost.task_run t
+  set stop = case p_mode when 'cancel_running' then 'all' else 'unstarted' end, stopped = 0
+  where t.run_id = p_run_id and t.ended_at is null and t.state = 'running' and t.stop is distinct from 'all';
+  for v_item in select r.id from fencepost.run r where r.parent_id = p_run_id and r.ended_at is null order by r.id loop
+    perform fencepost.cancel_run(v_item, p_mode, p_reason);
+  end loop;
+  perform fencepost.stop_items(p_run_id);
   return query select 'cancelling', 'cancelling';
 end $$;
 
@@ -102,11 +108,12 @@ begin
   order by t.run_id, t.task, t.ordinal;
 end $$;
 
--- The key, without its kind, of the gate that limits how many items of a task run run at a time.
+-- The key, without its kind, of the gate that limits how many items of a task run run at a time. It begins with a blank, to
+-- be waited for before the other gates of an item: what waits for its run must not hold what others share.
 create or replace function fencepost.run_gate(p_run_id uuid, p_task text, p_ordinal integer) returns text
 language sql immutable parallel safe
 as $$
-  select 'run/' || p_run_id || '/' || p_task || '/' || p_ordinal
+  select ' run/' || p_run_id || '/' || p_task || '/' || p_ordinal
 $$;
 
 create or replace function fencepost.run_refused(p_run_id uuid, p_wanted text) returns table (answer text, state text)
@@ -117,39 +124,50 @@ as $$
   from (select p_run_id as id) a left join fencepost.run r on r.id = a.id
 $$;
 
--- tell_run(run, kind, name, payload) → (answer)
+-- tell_run(run, kind, name, payload, id, ordinal) → (answer)
 --
 -- Puts a letter into a run's inbox: a `signal` or an `answer`. Whether something waits for it is for the advance to see;
--- what comes too early is kept there, so that neither can miss the other.
--- Answers: `sent`; `ended`; `missing`.
+-- what comes too early is kept there, so that neither can miss the other. Told twice under one id, it is heard once.
+-- Answers: `sent`; `full` if a thousand that nothing has waited for are kept already; `ended`; `missing`.
 -- Locks: none.
-create or replace function fencepost.tell_run(p_run_id uuid, p_kind text, p_name text, p_payload jsonb) returns text
+create or replace function fencepost.tell_run(
+  p_run_id uuid, p_kind text, p_name text, p_payload jsonb, p_id uuid default fencepost.new_id(),
+  p_ordinal integer default null
+) returns text
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_ended timestamptz;
+  v_kept integer;
 begin
   perform fencepost.durable(); -- guard: control_run.tell_durable
-  select r.ended_at into v_ended from fencepost.run r where r.id = p_run_id;
+  select r.ended_at, jsonb_array_length(coalesce(r.progress -> 'signals', '[]')) into v_ended, v_kept
+  from fencepost.run r where r.id = p_run_id;
   if not found then
     return 'missing';
   elsif v_ended is not null then
     return 'ended';
+  elsif v_kept + (select count(*) from fencepost.inbox i where i.run_id = p_run_id and i.kind in ('signal', 'answer')) >= 1000 then
+    return 'full';
   end if;
-  insert into fencepost.inbox (run_id, at, kind, task, payload) values (p_run_id, fencepost.clock(), p_kind, p_name, p_payload);
+  insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
+  values (p_run_id, fencepost.clock(), p_kind, p_name, p_ordinal, jsonb_build_object('id', p_id, 'said', p_payload));
   perform fencepost.call_runs(array[p_run_id]);
   return 'sent';
 end $$;
 
--- rerun(run, task, reset) → (answer, state)
+-- rerun(run, task, reset, later) → (answer, state)
 --
 -- Takes a run that has ended up again, from a task that it has reached: its failed items are tried again, or, with
--- `reset`, all of the task is, under a new ordinal. What follows from it follows again.
+-- `reset`, all of the task is, under a new ordinal. What follows from it (`later`) follows again; what else the end of the
+-- run had cut off goes on.
 -- Answers: `rerunning`; `running` if the run has not ended; `never_reached`; `missing`; `item_of` if the run is an item of
 --   another: that one is to be rerun.
 -- Locks: the run's row; then those of retry().
-create or replace function fencepost.rerun(p_run_id uuid, p_task text, p_reset boolean) returns table (answer text, state text)
+create or replace function fencepost.rerun(
+  p_run_id uuid, p_task text, p_reset boolean, p_later text[] default '{}'
+) returns table (answer text, state text)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
@@ -158,7 +176,6 @@ declare
   v_run fencepost.run;
   v_task fencepost.task_run;
   v_reopened boolean := false;
-  v_retried uuid[];
 begin
   perform fencepost.durable(); -- guard: control_run.rerun_durable
   select r.* into v_run from fencepost.run r where r.id = p_run_id for no key update;
@@ -175,29 +192,48 @@ begin
     set state = 'running', ended_at = null, revision = r.revision + 1, error = null, output = null, cancel_mode = null,
         advance_tries = 0, busy_until = null
     where r.id = p_run_id;
+    delete from fencepost.inbox i where i.run_id = p_run_id and i.kind = 'timer';
     select t.* into v_task from fencepost.task_run t
     where t.run_id = p_run_id and t.task = p_task order by t.ordinal desc limit 1;
-    -- Its jobs that did not succeed go on as they are, with what their steps have recorded.
-    if not p_reset and v_task.state <> 'succeeded' and v_task.dispatched > 0 and v_task.action !~ '^(core|wait|workflow)\.' then
-      update fencepost.task_run t
-      set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
-          total = coalesce(jsonb_array_length(t.items), 1)
-      where t.run_id = p_run_id and t.task = p_task and t.ordinal = v_task.ordinal;
-      delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_run_id, p_task, v_task.ordinal);
-      select array_agg(t.job_id) into v_retried
-      from fencepost.retry(
-        array(select fencepost.item_id(p_run_id, p_task, v_task.ordinal, i) from generate_series(0, v_task.dispatched - 1) as i),
-        true, true) t
-      where t.answer = 'retried';
-      -- What the run has not heard yet of the ends that are undone (its advance was lost) is no longer so.
-      delete from fencepost.inbox i
-      where i.run_id = p_run_id and i.kind = 'item'
-        and fencepost.item_id(i.run_id, i.task, i.ordinal, i.item) = any (v_retried);
-      v_reopened := true;
+    if not p_reset then
+      v_reopened := fencepost.reopen(v_task);
     end if;
+    -- Lists that its end had cut off go on, too.
+    perform fencepost.reopen(t)
+    from jsonb_to_recordset(v_run.progress -> 'cutOff') as c(task text, ordinal integer)
+    join fencepost.task_run t on t.run_id = p_run_id and t.task = c.task and t.ordinal = c.ordinal
+    where t.state = 'cancelled' and t.task <> p_task and t.task <> all (p_later);
     insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
     values (p_run_id, fencepost.clock(), 'rerun', p_task, v_task.ordinal, to_jsonb(v_reopened));
     perform fencepost.call_runs(array[p_run_id]);
     return query select 'rerunning', 'running';
   end if;
+end $$;
+
+-- reopen(task run) → whether its jobs that did not succeed go on as they are, with what their steps have recorded
+create or replace function fencepost.reopen(p_task fencepost.task_run) returns boolean
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_retried uuid[];
+begin
+  if p_task.state = 'succeeded' or p_task.dispatched = 0 or p_task.action ~ '^(core\.(echo|noop|fail|sleep|ask)$|wait\.|workflow\.)' then
+    return false;
+  end if;
+  update fencepost.task_run t
+  set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
+      total = coalesce(jsonb_array_length(t.items), 1)
+  where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal;
+  delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_task.run_id, p_task.task, p_task.ordinal);
+  select array_agg(r.job_id) into v_retried
+  from fencepost.retry(
+    array(select fencepost.item_id(p_task.run_id, p_task.task, p_task.ordinal, i) from generate_series(0, p_task.dispatched - 1) as i),
+    false, true) r
+  where r.answer = 'retried';
+  -- What the run has not heard yet of the ends that are undone (its advance was lost) is no longer so.
+  delete from fencepost.inbox i
+  where i.run_id = p_task.run_id and i.kind = 'item' and i.task = p_task.task and i.ordinal = p_task.ordinal
+    and fencepost.item_id(i.run_id, i.task, i.ordinal, i.item) = any (v_retried);
+  return true;
 end $$;

@@ -53,5 +53,5 @@ $$;
 create or replace function fencepost.halted(p_key text) returns boolean
 language sql stable
 as $$
-  select p_key like 'gate:run/%' and exists (select 1 from fencepost.halt h where h.key = p_key)
+  select p_key like 'gate: run/%' and exists (select 1 from fencepost.halt h where h.key = p_key)
 $$;

@@ -103,6 +103,7 @@ begin
     select 1 from fencepost.call c
     join fencepost.run r on r.id = c.run_id
     where r.ended_at is null and r.state <> 'paused' and (r.busy_until is null or r.busy_until < fencepost.clock())
+      and (r.state <> 'running' or r.needs <@ p_tasks)
   ) then
     kind := 'called';
     job_id := null;

@@ -1,8 +1,9 @@
 import type { Outcome, Place } from '../job/places.js'
 import type { JobView, QueueView } from '../store/read.js'
-import { type Colour, outcomeColours, type Paint, placeColours } from './colours.js'
+import { outcomeColours, type Paint, placeColours } from './colours.js'
 import { type Move, type MoveRecorder, moveText } from './dev-moves.js'
 import { printable } from './printable.js'
+import { fitted, type Segment } from './segments.js'
 
 export interface DevState {
   readonly server: string
@@ -18,8 +19,6 @@ export interface ScreenSize {
   readonly columns: number
   readonly rows: number
 }
-
-type Segment = readonly [text: string, colour?: Colour]
 
 const lanes = ['delayed', 'ready', 'leased', 'finished'] as const satisfies readonly Place[]
 const laneWidth = 9
@@ -130,15 +129,4 @@ function shortened(id: string, width: number): string {
 function centred(text: string, width: number): string {
   const left = Math.floor((width - text.length) / 2)
   return text.padStart(left + text.length).padEnd(width)
-}
-
-function fitted(line: readonly Segment[], columns: number, paint: Paint): string {
-  let room = columns
-  let text = ''
-  for (const [part, colour] of line) {
-    const shown = part.slice(0, room)
-    room -= shown.length
-    text += colour && shown !== '' ? paint(colour, shown) : shown
-  }
-  return text
 }

@@ -2,20 +2,23 @@ import { Command } from 'commander'
 import { FencepostError } from '../errors.js'
 import { checkedJobId } from '../job/job-id.js'
 import type { Json } from '../job/json.js'
+import type { Database } from '../store/database.js'
 import { type JobDetail, readJob } from '../store/read.js'
+import { readSecrets } from '../store/run-secrets.js'
+import { readRun } from '../store/runs.js'
 import { type WhyNotRunning, whyNotRunning } from '../store/why-not-running.js'
 import type { StoredGate } from '../task/gate.js'
 import { outcomeColours, type Paint, paintFor, placeColours } from './colours.js'
 import { counted } from './counted.js'
 import type { GlobalOptions } from './global-options.js'
 import { errorMessage, type TimelineEntry, timelineOf } from './job-timeline.js'
+import { jsonLine } from './json-line.js'
 import { preciseMomentText, spanText } from './moments.js'
 import { printable } from './printable.js'
+import { SecretMask } from './secret-mask.js'
 import { withDatabase } from './server-session.js'
 import { type Column, printTable } from './table.js'
 import { whyText } from './why-text.js'
-
-const jsonLengthMax = 2_000
 
 export function jobsShowCommand(): Command {
   return new Command('show')
@@ -27,12 +30,41 @@ export function jobsShowCommand(): Command {
       const { job, why } = await withDatabase(options, async (db) => {
         const found = await readJob(db, jobId)
         const reason = await whyNotRunning(db, jobId)
-        if (!found || !reason) throw new FencepostError('FP_JOB_UNKNOWN', jobId)
-        return { job: found, why: reason }
+        if (!found || !reason) throw await unknownJob(db, jobId)
+        return { job: await withoutSecrets(db, found), why: reason }
       })
       if (options.json) console.log(JSON.stringify({ ...job, why }))
       else show(job, why)
     })
+}
+
+/** The id may be that of a run. */
+async function unknownJob(db: Database, id: string): Promise<FencepostError> {
+  const run = await readRun(db, id)
+  return new FencepostError(
+    'FP_JOB_UNKNOWN',
+    id,
+    run ? { hint: `It is the id of a run: fencepost workflow show ${id}` } : {},
+  )
+}
+
+/** Of an item, what it was given and what it says may hold secret parameters of its run. */
+async function withoutSecrets(db: Database, job: JobDetail): Promise<JobDetail> {
+  if (!job.itemOf) return job
+  const mask = new SecretMask((await readSecrets(db, [job.itemOf.runId])).get(job.itemOf.runId) ?? [])
+  return {
+    ...job,
+    payload: mask.json(job.payload),
+    result: mask.json(job.result),
+    error: mask.json(job.error),
+    reason: mask.json(job.reason),
+    attempts: job.attempts.map((attempt) => ({
+      ...attempt,
+      reason: mask.json(attempt.reason),
+      error: mask.json(attempt.error),
+      late: mask.json(attempt.late),
+    })),
+  }
 }
 
 function show(job: JobDetail, why: WhyNotRunning): void {
@@ -53,6 +85,7 @@ function properties(job: JobDetail, why: WhyNotRunning, paint: Paint): [name: st
   const lines: [string, string][] = [
     ['job', job.id],
     ['task', printable(job.task)],
+    ...(job.itemOf === null ? [] : [['run', itemText(job.itemOf)] satisfies [string, string]]),
     ['queue', `${printable(job.queue)}, priority ${job.priority}`],
     ['place', placeText(job, paint)],
     ...(because === undefined ? [] : [['why not', because] satisfies [string, string]]),
@@ -65,6 +98,11 @@ function properties(job: JobDetail, why: WhyNotRunning, paint: Paint): [name: st
   if (job.outcome === 'succeeded') lines.push(['result', jsonLine(job.result)])
   if (job.error !== null) lines.push(['error', errorText(job.error)])
   return lines
+}
+
+/** `0198…, item 3 of deploy` */
+function itemText({ runId, task, ordinal, item }: NonNullable<JobDetail['itemOf']>): string {
+  return `${runId}, item ${item} of ${printable(task)}${ordinal > 1 ? `#${ordinal}` : ''}`
 }
 
 /** `gate:api (2)` */
@@ -85,12 +123,6 @@ function placeText(job: JobDetail, paint: Paint): string {
     reason && `(${printable(reason)})`,
   ]
   return [paint(placeColours[place], place), ...details.filter(Boolean)].join(' ')
-}
-
-function jsonLine(value: Json): string {
-  const text = printable(JSON.stringify(value))
-  if (text.length <= jsonLengthMax) return text
-  return `${text.slice(0, jsonLengthMax)}… (${text.length} characters; --json shows all)`
 }
 
 /** The message, and below it where it was thrown, which is what one looks for next. */

@@ -14,6 +14,7 @@ import { queuesCommand } from './queues.js'
 import { reportError } from './report-error.js'
 import { workerCommand } from './worker.js'
 import { workersCommand } from './workers.js'
+import { workflowCommand } from './workflow.js'
 
 /** One file per command: a new one is added to this list. */
 const commands = [
@@ -22,6 +23,7 @@ const commands = [
   jobsCommand,
   queuesCommand,
   gatesCommand,
+  workflowCommand,
   pauseCommand,
   resumeCommand,
   workerCommand,
@@ -33,7 +35,7 @@ const commands = [
 
 function fencepostProgram(): Command {
   const program = addGlobalOptions(new Command('fencepost'))
-    .description('A durable job queue for TypeScript on PostgreSQL.')
+    .description('A durable job queue and workflow engine for TypeScript on PostgreSQL.')
     .version(packageVersion)
   for (const command of commands) program.addCommand(command())
   leaveErrorsToUs(program)

@@ -12,3 +12,8 @@ export function wholeNumber(text: string): number {
 export function duration(text: string): Duration {
   return (/^\d+$/.test(text) ? Number(text) : text) as Duration
 }
+
+/** For an option that may be repeated. */
+export function collected(value: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), value]
+}

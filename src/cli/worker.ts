@@ -2,7 +2,7 @@ import { Command, Option } from 'commander'
 import { defaults } from '../limits.js'
 import { durationText } from '../task/duration.js'
 import { type LogLevel, logLevels } from './log-levels.js'
-import { duration, wholeNumber } from './option-values.js'
+import { collected, duration, wholeNumber } from './option-values.js'
 
 export function workerCommand(): Command {
   return new Command('worker')
@@ -40,8 +40,4 @@ export function workerCommand(): Command {
       const { runWorker } = await import('./worker-run.js')
       await runWorker(paths, command)
     })
-}
-
-function collected(value: string, before: readonly string[] | undefined): string[] {
-  return [...(before ?? []), value]
 }

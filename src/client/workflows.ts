@@ -23,6 +23,7 @@ import {
   type StoredWorkflow,
   startRun,
   type TaskRunResult,
+  type TellAnswer,
   tellRun,
   type WorkflowView,
 } from '../store/runs.js'
@@ -30,6 +31,7 @@ import { nearestName } from '../task/nearest-name.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 import type { Workflow } from '../workflow/builder.js'
 import type { Definition, Parameter } from '../workflow/definition.js'
+import { reachableFrom } from '../workflow/graph.js'
 import { checkedValues, parametersOrThrow } from '../workflow/parameters.js'
 import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
@@ -86,7 +88,7 @@ export class Workflows {
   ): Promise<StartedRun> {
     checkOptionNames(rest, ['id', 'tx'], 'start()')
     const { name, version, definition } =
-      typeof workflow === 'string' ? await this.#newest(workflow) : await this.#deployOnce(workflow)
+      typeof workflow === 'string' ? await this.newest(workflow) : await this.#deployOnce(workflow)
     const values = parametersOrThrow(definition, parameters, this.#bytesMax)
     const runId = id === undefined ? newJobId() : checkedJobId(id)
     const needs = await this.#needs(definition)
@@ -163,8 +165,9 @@ export class Workflows {
    */
   async rerun(id: string, { from, reset = false, tx }: { from: string; reset?: boolean } & Tx): Promise<void> {
     const task = checkedName(from, 'from')
-    const { answer, state } = await rerun(this.#db, checkedJobId(id), task, reset, tx)
-    if (answer === 'missing') throw new FencepostError('FP_RUN_UNKNOWN', id)
+    const { definition } = await this.run(id)
+    const later = [...reachableFrom(definition, [task])]
+    const { answer, state } = await rerun(this.#db, id, task, { reset, later }, tx)
     if (answer === 'never_reached') {
       const { taskRuns } = await this.run(id)
       throw unknownTask(task, [...new Set(taskRuns.map((each) => each.task))])
@@ -177,13 +180,17 @@ export class Workflows {
 
   /** Sends a signal that a `wait_for` of the run waits for, now or later. */
   async signal(id: string, name: string, payload: unknown = null, { tx }: Tx = {}): Promise<void> {
-    const text = jsonText(payload, 'the payload', this.#bytesMax)
-    this.#told(id, await tellRun(this.#db, checkedJobId(id), 'signal', checkedName(name, 'name'), text, tx))
+    const letter = {
+      kind: 'signal' as const,
+      name: checkedName(name, 'name'),
+      payloadText: jsonText(payload, 'the payload', this.#bytesMax),
+    }
+    this.#told(id, await tellRun(this.#db, checkedJobId(id), letter, tx))
   }
 
   /** Answers the question of a task; an answer to one that is not asked yet is kept. */
   async answer(id: string, task: string, answer: Record<string, unknown> = {}, { tx }: Tx = {}): Promise<void> {
-    const { definition } = await this.run(id)
+    const { definition, taskRuns } = await this.run(id)
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')
     const question = asks.find(({ name }) => name === task)
     if (!question)
@@ -198,10 +205,22 @@ export class Workflows {
       const texts = checked.problems.map(({ message, hint }) => (hint ? `${message} (${hint})` : message))
       throw new FencepostError('FP_ANSWER_INVALID', texts.join('; '))
     }
-    this.#told(id, await tellRun(this.#db, checkedJobId(id), 'answer', task, JSON.stringify(checked.values), tx))
+    // Of a question that is asked again and again, the one that is asked now: a second click must not answer the next.
+    const asked = taskRuns.filter((each) => each.task === task)
+    const waiting = asked.find(({ state }) => state === 'waiting')
+    if (asked.length > 0 && !waiting)
+      throw new FencepostError('FP_RUN_STATE', `task ${task} of run ${id} does not ask now`)
+    const letter = {
+      kind: 'answer' as const,
+      name: task,
+      payloadText: JSON.stringify(checked.values),
+      ordinal: waiting?.ordinal ?? 1,
+    }
+    this.#told(id, await tellRun(this.#db, id, letter, tx))
   }
 
-  async #newest(name: string): Promise<StoredWorkflow> {
+  /** The version of a workflow that was deployed last. */
+  async newest(name: string): Promise<StoredWorkflow> {
     const found = await readWorkflow(this.#db, checkedName(name, 'the workflow'))
     if (found) return found
     const nearest = nearestName(
@@ -249,7 +268,9 @@ export class Workflows {
     throw new FencepostError('FP_RUN_STATE', `run ${id} is ${state}`)
   }
 
-  #told(id: string, answer: 'sent' | 'ended' | 'missing'): void {
+  #told(id: string, answer: TellAnswer): void {
+    if (answer === 'full')
+      throw new FencepostError('FP_RUN_STATE', `run ${id} keeps 1000 signals that nothing has waited for`)
     if (answer === 'missing') throw new FencepostError('FP_RUN_UNKNOWN', id)
     if (answer === 'ended') throw new FencepostError('FP_RUN_STATE', `run ${id} has ended`)
   }

@@ -62,7 +62,10 @@ function countEvents(
     'started',
     'final',
   ])
-  const runs = counter('runs_ended', 'Runs of workflows that ended by an advance of this process.', ['workflow', 'state'])
+  const runs = counter('runs_ended', 'Runs of workflows that ended by an advance of this process.', [
+    'workflow',
+    'state',
+  ])
   const errors = counter('errors', 'Troubles in the background: the database away, a listener that threw.', [])
   const duration = new Histogram({
     name: 'fencepost_attempt_duration_seconds',

@@ -60,6 +60,13 @@ export interface JobDetail extends JobView {
   /** Of the lease that it has now or that ended it: a first-try success is in no attempt. */
   readonly startedAt: Date | null
   readonly attempts: readonly AttemptView[]
+  /** If it is an item of a task run of a workflow. */
+  readonly itemOf: {
+    readonly runId: string
+    readonly task: string
+    readonly ordinal: number
+    readonly item: number
+  } | null
 }
 
 const viewColumns = `id, task, queue, place, outcome, priority, tries, failures, losses, releases,
@@ -70,7 +77,9 @@ const viewColumns = `id, task, queue, place, outcome, priority, tries, failures,
 export async function readJob(db: Database, id: string): Promise<JobDetail | undefined> {
   const rows = await db.read<JobDetail>(
     `select v.*, j.payload, j.gates, f.result, f.error, j.due_at as "notBefore", l.claimed_at as "claimedAt",
-            coalesce(f.started_at, l.started_at) as "startedAt", a.attempts
+            coalesce(f.started_at, l.started_at) as "startedAt", a.attempts,
+            case when j.run_id is not null then json_build_object(
+              'runId', j.run_id, 'task', j.run_task, 'ordinal', j.ordinal, 'item', j.item) end as "itemOf"
      from (select ${viewColumns} from fencepost.jobs where id = $1) v
      join fencepost.job j on j.id = v.id
      left join fencepost.finished f on f.job_id = v.id

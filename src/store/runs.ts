@@ -1,3 +1,4 @@
+import { newJobId } from '../job/job-id.js'
 import type { Json } from '../job/json.js'
 import type { ActiveDetail } from '../workflow/conductor.js'
 import type { Change, Letter, Run, RunState, Status, TaskRun, Trouble } from '../workflow/run.js'
@@ -182,7 +183,7 @@ export async function readTaskRunResult(
                                when coalesce(i.outcome::text, c.state) in ('succeeded', 'cancelled')
                                then coalesce(i.outcome::text, c.state) else 'failed' end,
                 'result', coalesce(i.result, c.output), 'error', coalesce(i.error, c.error)) order by n), '[]') as items
-       from generate_series(0, t.total - 1) as n
+       from generate_series(0, t.dispatched - 1) as n
        left join fencepost.finished i on i.job_id = fencepost.item_id(t.run_id, t.task, t.ordinal, n)
        left join fencepost.run c on t.action like 'workflow.%' and c.id = fencepost.item_id(t.run_id, t.task, t.ordinal, n)
      ) a on t.items is not null
@@ -220,8 +221,15 @@ export interface Rerun {
   readonly state: RunState | null
 }
 
-export function rerun(db: Database, id: string, task: string, reset: boolean, tx?: Queryable): Promise<Rerun> {
-  return control(db, 'rerun($1, $2, $3)', [id, task, reset], tx)
+/** `later`: the tasks that the end of this one can lead to. */
+export function rerun(
+  db: Database,
+  id: string,
+  task: string,
+  { reset, later }: { reset: boolean; later: readonly string[] },
+  tx?: Queryable,
+): Promise<Rerun> {
+  return control(db, 'rerun($1, $2, $3, $4::text[])', [id, task, reset, later], tx)
 }
 
 async function control<Answer>(db: Database, move: string, values: unknown[], tx?: Queryable): Promise<Answer> {
@@ -229,18 +237,21 @@ async function control<Answer>(db: Database, move: string, values: unknown[], tx
   return rows[0] as Answer
 }
 
+/** `full`: too many that nothing has waited for are kept already. */
+export type TellAnswer = 'sent' | 'full' | 'ended' | 'missing'
+
 /** Sends a run a signal, or an answer to a question of one of its tasks. */
 export async function tellRun(
   db: Database,
   id: string,
-  kind: 'signal' | 'answer',
-  name: string,
-  payloadText: string,
+  letter: { kind: 'signal' | 'answer'; name: string; payloadText: string; ordinal?: number },
   tx?: Queryable,
-): Promise<'sent' | 'ended' | 'missing'> {
-  const rows = await db.move<{ answer: 'sent' | 'ended' | 'missing' }>(
-    'select fencepost.tell_run($1, $2, $3, $4::jsonb) as answer',
-    () => [id, kind, name, payloadText],
+): Promise<TellAnswer> {
+  const letterId = newJobId()
+  const { kind, name, payloadText, ordinal = null } = letter
+  const rows = await db.move<{ answer: TellAnswer }>(
+    'select fencepost.tell_run($1, $2, $3, $4::jsonb, $5, $6) as answer',
+    () => [id, kind, name, payloadText, letterId, ordinal],
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer

@@ -8,7 +8,7 @@ import { gatesOf, type StoredGate } from '../task/gate.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
 import { decide, type Ended, type Known, Missing, type StartableWorkflow } from '../workflow/conductor.js'
-import { neededTasks, startable } from '../workflow/startable.js'
+import { jobActions, neededTasks, startable } from '../workflow/startable.js'
 import { type Plan, planOf } from '../workflow/plan.js'
 import type { Change, ItemJobs, Trouble } from '../workflow/run.js'
 
@@ -79,7 +79,7 @@ export class Advancer {
       for (;;) {
         const isLate = deadline(decisionMsMax)
         try {
-          return await this.#withGates(decide({ ...called, plan, known, isLate, ...(fault && { fault }) }))
+          return await this.#withGates(called, decide({ ...called, plan, known, isLate, ...(fault && { fault }) }))
         } catch (error) {
           if (!(error instanceof Missing)) throw error
           await known.lookUp(error.what)
@@ -135,7 +135,7 @@ export class Advancer {
   }
 
   /** Tasks whose gates have keys that depend on the input: here is their code. */
-  async #withGates(change: Change): Promise<Change> {
+  async #withGates(called: Called, change: Change): Promise<Change | undefined> {
     const { tasks } = this.#options
     const jobs = change.jobs.map(async (items) => {
       const task = tasks.get(items.action)
@@ -145,7 +145,13 @@ export class Advancer {
         gates: await Promise.all(items.inputs.map((input) => gatesOfItem(task, input, change.run, items))),
       }
     })
-    return { ...change, jobs: await Promise.all(jobs) }
+    try {
+      return { ...change, jobs: await Promise.all(jobs) }
+    } catch (error) {
+      if (!(error instanceof FencepostError)) throw error
+      // A key that its function cannot tell: another try would not, either.
+      return this.#change(called, { code: error.code, message: error.message })
+    }
   }
 }
 
@@ -158,7 +164,7 @@ async function gatesOfItem(
   const own: StoredGate[] =
     items.concurrency === null
       ? []
-      : [{ key: `gate:run/${run}/${items.task}/${items.ordinal}`, limit: items.concurrency, onFull: 'wait' }]
+      : [{ key: `gate: run/${run}/${items.task}/${items.ordinal}`, limit: items.concurrency, onFull: 'wait' }]
   try {
     const gates = gatesOf(task, await validated(task.input, input, `the input of task ${task.name}`), {})
     return [...gates, ...own].sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)))
@@ -207,8 +213,10 @@ class LookedUp implements Known {
   async lookUp(what: Missing['what']): Promise<void> {
     if ('workflow' in what) {
       const stored = await readWorkflow(this.#db, what.workflow)
-      const needs = stored ? neededTasks(stored.definition, await readActions(this.#db)) : []
-      this.#workflows.set(what.workflow, stored ? startable(stored, needs) : null)
+      const actions = await readActions(this.#db)
+      const unknown = stored ? jobActions(stored.definition).filter((action) => !actions.has(action)) : []
+      const workflow = stored && startable(stored, neededTasks(stored.definition, actions), unknown)
+      this.#workflows.set(what.workflow, workflow ?? null)
       return
     }
     const { task, ordinal } = what

@@ -1,4 +1,5 @@
 import type { Json } from '../job/json.js'
+import { limits } from '../limits.js'
 import { durationMs } from '../task/duration.js'
 import type { Items } from './definition.js'
 import { ExpressionError } from './expression.js'
@@ -59,7 +60,8 @@ export function waitOf(action: string, input: Json, nowMs: number): Wait {
       return { input, name: String(given['name']) }
     case 'wait.run': {
       const run = given['run']
-      if (typeof run !== 'string' || !/^[0-9a-f-]{36}$/i.test(run)) throw unfit('run', 'the id of a run', run)
+      if (typeof run !== 'string' || !/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(run))
+        throw unfit('run', 'the id of a run', run)
       return { input, run }
     }
     case 'wait.time':
@@ -77,9 +79,12 @@ export function waitOf(action: string, input: Json, nowMs: number): Wait {
   }
 }
 
+/** The year 9999. */
+const timeMax = 253_402_300_799_999
+
 function timeOf(value: Json | undefined): number {
   const at = typeof value === 'number' ? value : Date.parse(String(value))
-  if (!Number.isFinite(at) || Math.abs(at) > 8.64e15)
+  if (!Number.isFinite(at) || Math.abs(at) > timeMax)
     throw unfit('time', 'a timestamp like 2030-01-31T08:00:00Z', value)
   return at
 }
@@ -129,8 +134,11 @@ function zip(lists: Record<string, Json>): Json[] {
 }
 
 export function concurrencyOf(value: Json): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1) return value
-  throw new ActionFailure(`concurrency must be a whole number from 1, not ${describe(value)}`, 'FP_INPUT_INVALID')
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= limits.gateLimitMax) return value
+  throw new ActionFailure(
+    `concurrency must be a whole number from 1 to ${limits.gateLimitMax}, not ${describe(value)}`,
+    'FP_INPUT_INVALID',
+  )
 }
 
 function describe(value: Json | undefined): string {

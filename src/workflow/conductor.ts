@@ -2,6 +2,7 @@ import type { Json } from '../job/json.js'
 import { limits } from '../limits.js'
 import { type Expression, ExpressionError, type Scope } from './expression.js'
 import { Joins } from './joins.js'
+import { reachableFrom } from './graph.js'
 import type { Plan, TaskPlan } from './plan.js'
 import type {
   Change,
@@ -84,6 +85,8 @@ export class Missing {
 
 /** Activations begun in one advance; more wait for the next, so that a tight cycle cannot hold a worker. */
 const begunMax = 200
+/** Letters whose ids are remembered: who repeats one does so soon. */
+const heardMax = 100
 /** Items made in one advance, of one task run. */
 const itemsAtOnce = 5_000
 /** And how long their inputs may be together: the change is one message to the database. */
@@ -116,6 +119,7 @@ class Conductor {
   #error: Trouble | null
   #output: Json = null
   #begun = 0
+  #bytes = 0
   #endings = 0
   readonly #isFaulty: boolean
   readonly #isLate: () => boolean
@@ -133,7 +137,7 @@ class Conductor {
     this.#letters = letters
     this.#nowMs = nowMs
     this.#active = active.map((task) => ({ ...task, isNew: false, items: null, ended: false }))
-    this.#progress = structuredClone({ ordinals: {}, joins: {}, latest: {}, signals: [], answers: {}, ...run.progress })
+    this.#progress = progressOf(run.progress)
     this.#joins = new Joins(plan, this.#progress.joins)
     this.#vars = { ...run.vars }
     this.#state = run.state
@@ -175,26 +179,9 @@ class Conductor {
         if (task) this.#ring(task, letter.payload)
         return
       }
-      case 'signal': {
-        const payload = letter.payload ?? null
-        const waits = this.#active.find(
-          (task) =>
-            !task.ended &&
-            task.state === 'waiting' &&
-            task.action === 'wait.signal' &&
-            isNamed(task.input, letter.task),
-        )
-        if (waits) this.#end(waits, 'succeeded', payload, null)
-        else this.#progress.signals.push({ name: letter.task, payload })
-        return
-      }
-      case 'answer': {
-        const payload = letter.payload ?? null
-        const asks = this.#active.find((task) => !task.ended && task.state === 'waiting' && task.task === letter.task)
-        if (asks) this.#end(asks, 'succeeded', payload, null)
-        else this.#progress.answers[letter.task] = payload
-        return
-      }
+      case 'signal':
+      case 'answer':
+        return this.#hear(letter)
       case 'watched': {
         const task = this.#find(letter.task, letter.ordinal)
         if (task) this.#endWatch(task, letter.payload)
@@ -205,16 +192,28 @@ class Conductor {
     }
   }
 
+  /** What nothing waits for yet is kept. */
+  #hear({ kind, task: name, ordinal, payload: { id, said } }: Extract<Letter, { kind: 'signal' | 'answer' }>): void {
+    if (this.#progress.heard.includes(id)) return
+    this.#progress.heard.splice(0, Math.max(0, this.#progress.heard.length - heardMax))
+    this.#progress.heard.push(id)
+    const isFor = (task: Active) =>
+      kind === 'answer'
+        ? task.task === name && task.ordinal === ordinal
+        : task.action === 'wait.signal' && isNamed(task.input, name)
+    const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && isFor(task))
+    if (waits) this.#end(waits, 'succeeded', said, null)
+    else if (kind === 'signal') this.#progress.signals.push({ name, payload: said })
+    else if (this.#progress.ordinals[name] === undefined && ordinal === 1) this.#progress.answers[name] = said
+  }
+
   #find(name: string | undefined, ordinal: number | undefined): Active | undefined {
     return this.#active.find((task) => !task.ended && task.task === name && task.ordinal === ordinal)
   }
 
   #start(): void {
     if (this.#state !== 'running') return // cancelled before it began, or it cannot begin
-    const { definition } = this.#plan
-    if (definition.timeoutMs !== null) {
-      this.#change.timers.push({ task: null, ordinal: null, kind: 'deadline', ms: definition.timeoutMs })
-    }
+    this.#setDeadline()
     try {
       this.#vars = this.#plan.vars.evaluate({ parameters: this.#run.parameters, run: this.#runScope() }) as Record<
         string,
@@ -228,9 +227,29 @@ class Conductor {
 
   /** Takes the run up again from this task: what follows from it is as if it had not been. */
   #rerun(name: string, reopened: boolean): void {
+    const cutOff = this.#progress.cutOff
+    this.#progress.cutOff = []
     this.#joins.forget(name)
     const task = this.#plan.tasks.get(name)
-    if (task && !reopened && this.#state === 'running') this.#activate(task, null)
+    if (!task || this.#state !== 'running') return
+    this.#setDeadline()
+    if (!reopened) this.#activate(task, null)
+    const later = reachableFrom(this.#plan.definition, [name])
+    for (const { task: other, ordinal, status } of cutOff) {
+      const plan = this.#plan.tasks.get(other)
+      // What comes later comes again, and a list that was cut off goes on by itself.
+      if (!plan || later.has(other) || this.#find(other, ordinal)) continue
+      if (status === 'cancelled') this.#activate(plan, null)
+      else {
+        const error = this.#resultOf(other, ordinal).error as Trouble | null
+        this.#follow({ ...this.#newTaskRun(plan, ordinal, null), state: status, error, ended: true }, plan, status)
+      }
+    }
+  }
+
+  #setDeadline(): void {
+    const { timeoutMs } = this.#plan.definition
+    if (timeoutMs !== null) this.#change.timers.push({ task: null, ordinal: null, kind: 'deadline', ms: timeoutMs })
   }
 
   #overdue(): void {
@@ -322,7 +341,8 @@ class Conductor {
     }
     this.#progress.latest[task.task] = { ordinal: task.ordinal, status }
     const plan = this.#plan.tasks.get(task.task)
-    if (plan && this.#state === 'running') this.#follow(task, plan, status)
+    if (this.#state !== 'running') this.#progress.cutOff.push({ task: task.task, ordinal: task.ordinal, status })
+    else if (plan) this.#follow(task, plan, status)
   }
 
   /** Fires the transitions. One whose expression fails makes the task a failed one, and is not taken. */
@@ -388,7 +408,7 @@ class Conductor {
 
   #scope({ taskNames, usesAllTasks }: Uses, vars: Record<string, Json> = this.#vars): Scope {
     const names = usesAllTasks ? this.#plan.tasks.keys() : taskNames
-    const tasks: Record<string, Json> = {}
+    const tasks = Object.create(null) as Record<string, Json>
     for (const name of names) {
       const latest = this.#progress.latest[name]
       if (!latest) continue
@@ -427,7 +447,18 @@ class Conductor {
         message: `the run has begun more than ${limits.activationsMax} tasks: is there a cycle that never ends?`,
       })
     }
-    const task: Active = {
+    const task = this.#newTaskRun(plan, ordinal, from)
+    this.#active.push(task)
+    const delayMs = isJob(definition.action) ? 0 : definition.delayMs // a job has a delay of its own
+    this.#begun++
+    if (delayMs > 0 || this.#begun > begunMax || (this.#begun > 1 && this.#isLate())) {
+      task.state = 'delayed'
+      this.#change.timers.push({ task: name, ordinal, kind: 'delay', ms: delayMs })
+    } else this.#begin(task, plan)
+  }
+
+  #newTaskRun({ name, definition }: TaskPlan, ordinal: number, from: TaskRun | null): Active {
+    return {
       task: name,
       ordinal,
       action: definition.action,
@@ -450,13 +481,6 @@ class Conductor {
       isNew: true,
       ended: false,
     }
-    this.#active.push(task)
-    const delayMs = isJob(definition.action) ? 0 : definition.delayMs // a job has a delay of its own
-    this.#begun++
-    if (delayMs > 0 || this.#begun > begunMax || (this.#begun > 1 && this.#isLate())) {
-      task.state = 'delayed'
-      this.#change.timers.push({ task: name, ordinal, kind: 'delay', ms: delayMs })
-    } else this.#begin(task, plan)
   }
 
   /** The action begins, or ends at once if it needs nobody. */
@@ -508,6 +532,7 @@ class Conductor {
       delete this.#progress.answers[task.task]
       return this.#end(task, 'succeeded', answer, null)
     }
+    if (wait.run === this.#run.id) throw new ActionFailure('a run cannot wait for its own end', 'FP_INPUT_INVALID')
     if (wait.run !== undefined) this.#change.watch.push({ task: task.task, ordinal: task.ordinal, run: wait.run })
     if (wait.at !== undefined) {
       this.#change.timers.push({
@@ -538,13 +563,12 @@ class Conductor {
     const from = task.dispatched
     const slice: readonly (Json | undefined)[] = items ? (task.slice ?? []).slice(0, roomFor(task)) : [undefined]
     const inputs: Json[] = []
-    let bytes = 0
     let unmade = false
     try {
       for (const item of slice) {
         const input = items ? this.#input(plan, item as Json, from + inputs.length) : this.#input(plan)
-        bytes += JSON.stringify(input).length
-        if (bytes > itemsBytesMax && inputs.length > 0) break
+        this.#bytes += JSON.stringify(input).length
+        if (this.#bytes > itemsBytesMax && inputs.length > 0) break
         inputs.push(input)
         if (this.#isLate()) break
       }
@@ -553,6 +577,7 @@ class Conductor {
       task.error = troubleOf(error, `input of ${task.task}`)
       unmade = true
     }
+    task.slice = task.slice?.slice(inputs.length) ?? null
     if (inputs.length > 0) {
       if (isRun(task.action)) this.#makeRuns(task, from, inputs)
       else this.#makeJobs(task, plan, from, inputs)
@@ -696,7 +721,10 @@ class Conductor {
   }
 
   #toChange(): Change {
-    const plain = ({ slice: _slice, ending: _ending, isNew: _isNew, items: _items, ...task }: Active) => task
+    const plain = ({ slice: _slice, ending: _ending, isNew: _isNew, ...task }: Active) => ({
+      ...task,
+      items: isInline(task.action) ? null : task.items,
+    })
     const isOver = ['succeeded', 'failed', 'cancelled'].includes(this.#state)
     return {
       run: this.#run.id,
@@ -707,9 +735,7 @@ class Conductor {
       progress: this.#progress,
       output: this.#output,
       error: this.#error,
-      begin: this.#active
-        .filter(({ isNew }) => isNew)
-        .map((task) => ({ ...plain(task), items: isInline(task.action) ? null : task.items })),
+      begin: this.#active.filter(({ isNew }) => isNew).map(plain),
       update: this.#active.filter(({ isNew }) => !isNew).map(plain),
       ...this.#change,
       more: !isOver && this.#active.some((task) => !this.#isMade(task)),
@@ -722,6 +748,32 @@ type Uses = Pick<Expression & Template, 'taskNames' | 'usesAllTasks' | 'usesResu
 interface Fired {
   readonly vars: Record<string, Json>
   readonly do: Set<string>
+}
+
+/** Names of tasks are anybody's: one may be called `constructor`. */
+function progressOf({
+  ordinals,
+  joins,
+  latest,
+  signals = [],
+  answers,
+  heard = [],
+  cutOff = [],
+}: Partial<Progress>): Progress {
+  const bare = <Value>(given: Record<string, Value> = {}) =>
+    Object.assign(Object.create(null), given) as Record<string, Value>
+  const counted = Object.entries(joins ?? {}).map(
+    ([name, { done, fired }]) => [name, { done, fired: bare(fired) }] as const,
+  )
+  return {
+    ordinals: bare(ordinals),
+    joins: bare(Object.fromEntries(counted)),
+    latest: bare(latest),
+    signals: [...signals],
+    answers: bare(answers),
+    heard: [...heard],
+    cutOff: [...cutOff],
+  }
 }
 
 /** Runs have no gate: so many are made as may be under way. */

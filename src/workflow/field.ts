@@ -49,11 +49,11 @@ export class Field {
     return new Field(value, [...this.path, key], this.#log)
   }
 
-  add(message: string, hint: string): undefined {
+  add(message: string, hint?: string): undefined {
     this.#log.addAtValue(this.path, message, hint)
   }
 
-  addAtKey(message: string, hint: string): undefined {
+  addAtKey(message: string, hint?: string): undefined {
     this.#log.addAtKey(this.path, message, hint)
   }
 
@@ -62,14 +62,14 @@ export class Field {
   }
 
   /** Not what was expected. */
-  refuse(expected: string, hint: string): undefined {
+  refuse(expected: string, hint?: string): undefined {
     if (!this.isGiven) return this.add(`${this.label} is empty; it must be ${expected}`, hint)
     const fixed = isTemplate(this.value) ? fixedHint : hint
     return this.add(`${this.label} must be ${expected}, not ${inWords(this.value)}`, fixed)
   }
 
   /** Whether it is a mapping. Keys that it should not have are noted. */
-  hasShape(shape: Shape, hint: string): boolean {
+  hasShape(shape: Shape, hint?: string): boolean {
     const entries = this.entries(`a mapping with ${shape.members ?? listed(shape.keys)}`, hint)
     for (const [key, member] of entries ?? []) {
       if (shape.keys.includes(key)) continue
@@ -88,14 +88,14 @@ export class Field {
     return written.some((each) => each === key || (!keys.includes(each) && meant(each, keys, elsewhere) === key))
   }
 
-  entries(expected: string, hint: string): (readonly [string, Field])[] | undefined {
+  entries(expected: string, hint?: string): (readonly [string, Field])[] | undefined {
     if (typeof this.value !== 'object' || this.value === null || Array.isArray(this.value)) {
       return this.refuse(expected, hint)
     }
     return Object.keys(this.value).map((key) => [key, this.at(key)] as const)
   }
 
-  list(expected: string, hint: string): Field[] | undefined {
+  list(expected: string, hint?: string): Field[] | undefined {
     if (!Array.isArray(this.value)) return this.refuse(expected, hint)
     return this.value.map((_, i) => this.at(i))
   }

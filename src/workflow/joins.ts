@@ -1,4 +1,5 @@
-import { type Plan, reachableFrom, type TaskPlan } from './plan.js'
+import { reachableFrom } from './graph.js'
+import type { Plan, TaskPlan } from './plan.js'
 import type { Progress, Trouble } from './run.js'
 
 /**
@@ -17,7 +18,7 @@ export class Joins {
 
   /** True if this edge was the last that the join waited for. */
   arrive(source: string, target: TaskPlan): boolean {
-    const join = (this.#joins[target.name] ??= { done: 0, fired: {} })
+    const join = (this.#joins[target.name] ??= { done: 0, fired: Object.create(null) as Record<string, number> })
     join.fired[source] = (join.fired[source] ?? 0) + 1
     if (arrived(join, target).length < needed(target)) return false
     join.done++
@@ -26,19 +27,21 @@ export class Joins {
 
   /** As if this task had not ended, nor what followed from it: edges from elsewhere stay as they are. */
   forget(name: string): void {
-    const later = reachableFrom(this.#plan, [name])
+    const later = reachableFrom(this.#plan.definition, [name])
     for (const target of later) {
       const join = this.#joins[target]
-      const inside = this.#plan.tasks.get(target)?.sources.filter((source) => later.has(source)) ?? []
-      if (!join || inside.length === 0 || target === name) continue
-      if (join.done > 0 && inside.every((source) => (join.fired[source] ?? 0) >= join.done)) join.done--
+      const plan = this.#plan.tasks.get(target)
+      const inside = plan?.sources.filter((source) => later.has(source)) ?? []
+      if (!join || !plan || inside.length === 0 || target === name) continue
+      const outside = plan.sources.filter((source) => !later.has(source) && (join.fired[source] ?? 0) >= join.done)
+      if (join.done > 0 && outside.length < needed(plan)) join.done--
       for (const source of inside) join.fired[source] = Math.min(join.fired[source] ?? 0, join.done)
     }
   }
 
   /** What is wrong if a join that some edge has fired into can no longer be met by the tasks that are alive. */
   unmeetable(alive: readonly string[]): Trouble | undefined {
-    const reach = reachableFrom(this.#plan, alive)
+    const reach = reachableFrom(this.#plan.definition, alive)
     for (const [name, join] of Object.entries(this.#joins)) {
       const target = this.#plan.tasks.get(name)
       if (!target) continue

@@ -1,5 +1,6 @@
 import type { Json } from '../job/json.js'
 import type { Definition, TaskDefinition } from './definition.js'
+import { edgesInto, startTasks } from './graph.js'
 import { compileExpression, type Expression, type ScopeName } from './expression.js'
 import { compileTemplate, type Template } from './template.js'
 
@@ -7,7 +8,7 @@ import { compileTemplate, type Template } from './template.js'
 export interface Plan {
   readonly definition: Definition
   readonly tasks: ReadonlyMap<string, TaskPlan>
-  /** Those that no edge of another leads to. */
+  /** Those that no edge leads to. */
   readonly starts: readonly TaskPlan[]
   readonly vars: Template
   readonly output: Template
@@ -26,21 +27,15 @@ export interface TaskPlan {
     readonly publish: Template
     readonly do: readonly string[]
   }[]
-  /** The tasks with an edge into this one, and those that an edge of this one leads to. */
+  /** The tasks with an edge into this one. */
   readonly sources: readonly string[]
-  readonly targets: readonly string[]
 }
 
 const everywhere = ['parameters', 'vars', 'tasks', 'run'] as const satisfies ScopeName[]
 
 export function planOf(definition: Definition): Plan {
-  const names = definition.tasks.map(({ name }) => name)
-  const edges = new Map(
-    definition.tasks.map((task) => {
-      const named = new Set(task.next.flatMap((transition) => transition.do))
-      return [task.name, names.filter((name) => named.has(name))]
-    }),
-  )
+  const sources = edgesInto(definition)
+  const starts = startTasks(definition)
   const tasks = definition.tasks.map((task): TaskPlan => {
     const { name, items } = task
     const ending: ScopeName[] = [...everywhere, 'error', 'ending']
@@ -55,14 +50,13 @@ export function planOf(definition: Definition): Plan {
         publish: compileTemplate(transition.publish, ending),
         do: transition.do,
       })),
-      sources: names.filter((source) => edges.get(source)?.includes(name)),
-      targets: edges.get(name) ?? [],
+      sources: sources.get(name) ?? [],
     }
   })
   return {
     definition,
     tasks: new Map(tasks.map((task) => [task.name, task])),
-    starts: tasks.filter(({ name, sources }) => sources.every((source) => source === name)),
+    starts: tasks.filter(({ name }) => starts.includes(name)),
     vars: compileTemplate(definition.vars, ['parameters', 'run']),
     output: compileTemplate(definition.output, everywhere),
     outputs: Object.fromEntries(
@@ -72,13 +66,6 @@ export function planOf(definition: Definition): Plan {
       ]),
     ),
   }
-}
-
-/** These tasks and all that their ends can lead to. */
-export function reachableFrom(plan: Plan, names: Iterable<string>): ReadonlySet<string> {
-  const reached = new Set(names)
-  for (const name of reached) for (const target of plan.tasks.get(name)?.targets ?? []) reached.add(target)
-  return reached
 }
 
 function isObject(value: Json): value is Record<string, Json> {

@@ -39,6 +39,10 @@ export interface Progress {
   readonly signals: { readonly name: string; readonly payload: Json }[]
   /** Answers to questions that were not asked yet, by task. */
   readonly answers: Record<string, Json>
+  /** The last signals and answers that were heard: one that is told twice counts once. */
+  readonly heard: string[]
+  /** What ended when nothing could follow any more, or was stopped: a rerun goes on with it. */
+  cutOff: { readonly task: string; readonly ordinal: number; readonly status: Status }[]
 }
 
 /** A task run that has not ended. */
@@ -74,8 +78,13 @@ export type Letter = { readonly ids: readonly number[] } & (
       readonly payload: Ending
     }
   | { readonly kind: 'timer'; readonly task?: string; readonly ordinal?: number; readonly payload: TimerKind }
-  | { readonly kind: 'signal'; readonly task: string; readonly payload?: Json }
-  | { readonly kind: 'answer'; readonly task: string; readonly payload?: Json }
+  | {
+      readonly kind: 'signal' | 'answer'
+      readonly task: string
+      /** Of the question that is answered. */
+      readonly ordinal?: number | null
+      readonly payload: { readonly id: string; readonly said: Json }
+    }
   | {
       readonly kind: 'watched'
       readonly task: string
@@ -96,6 +105,12 @@ export interface Ending {
   readonly message?: string | null
 }
 
+/** The same, with what it came to. */
+export interface ItemEnding extends Ending {
+  readonly result?: Json
+  readonly error?: Json
+}
+
 /** What an advance wants done, all of it in one transaction, if the run is still as it was. */
 export interface Change {
   readonly run: string
@@ -106,7 +121,7 @@ export interface Change {
   readonly progress: Progress
   readonly output: Json
   readonly error: Trouble | null
-  readonly begin: readonly (TaskRunChange & { items: readonly Json[] | null })[]
+  readonly begin: readonly TaskRunChange[]
   readonly update: readonly TaskRunChange[]
   readonly timers: readonly { task: string | null; ordinal: number | null; kind: TimerKind; ms?: number; at?: string }[]
   readonly watch: readonly { task: string; ordinal: number; run: string }[]
@@ -116,7 +131,8 @@ export interface Change {
   readonly more: boolean
 }
 
-export type TaskRunChange = TaskRun & { readonly ended: boolean }
+/** `items`: of a list that begins now. */
+export type TaskRunChange = TaskRun & { readonly ended: boolean; readonly items: readonly Json[] | null }
 
 /** A run that is an item. */
 export interface NewRun {

@@ -94,7 +94,7 @@ it('an item goes through the gates of its task, also when another worker could a
     `select distinct fencepost.gate_keys(gates) as keys from fencepost.job order by 1`,
   )
   expect(gates.map(({ keys }) => keys.map((key) => key.replace(run.id, '…')))).toEqual([
-    ['gate:run/…/each/1', 'gate:t0'],
-    ['gate:run/…/each/1', 'gate:t1'],
+    ['gate: run/…/each/1', 'gate:t0'],
+    ['gate: run/…/each/1', 'gate:t1'],
   ])
 })

@@ -1,0 +1,235 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { setupRuns, workflowOf } from '../harness/workflows.js'
+
+const until = (check: () => Promise<boolean>) => vi.waitUntil(check, { timeout: 10_000, interval: 50 })
+
+const child = `
+name: child
+tasks:
+  - { name: one, action: echo, input: one, next: [{ do: two }] }
+  - { name: two, action: echo, input: two }
+`
+const parent = `
+name: parent
+tasks:
+  - { name: sub, action: workflow.child }
+`
+
+it('cancel_running after allow_finish asks what runs to stop', async () => {
+  const { start, fp, cues, ended } = await setupRuns()
+  cues.hold('a')
+  onTestFinished(() => cues.release('a'))
+  const { id } = await start(`
+name: w
+tasks:
+  - { name: long, action: echo, input: a }
+`)
+  await cues.saw(1)
+  await fp.workflows.cancel(id, { mode: 'allow_finish' })
+  await until(async () => (await fp.workflows.run(id)).taskRuns[0]?.stopped === 1)
+  expect(await fp.workflows.cancel(id, { mode: 'cancel_running' })).toMatchObject({ answer: 'cancelling' })
+  expect(await ended(id)).toMatchObject({ state: 'cancelled' })
+})
+
+it('a cancel of a run that is failing asks what runs to stop', async () => {
+  const { start, fp, cues, ended } = await setupRuns()
+  cues.hold('a')
+  onTestFinished(() => cues.release('a'))
+  const { id } = await start(`
+name: w
+tasks:
+  - { name: long, action: echo, input: a }
+  - { name: bad, action: fail, input: b }
+`)
+  await cues.saw(2)
+  await until(async () => (await fp.workflows.run(id)).state === 'failing')
+  await fp.workflows.cancel(id)
+  expect(await ended(id)).toMatchObject({ state: 'cancelled' })
+})
+
+it('a run that is failing and comes to its timeout stops what runs', async () => {
+  const { start, fp, cues, ended } = await setupRuns()
+  cues.hold('a')
+  onTestFinished(() => cues.release('a'))
+  const { id } = await start(`
+name: w
+timeout: 2s
+tasks:
+  - { name: long, action: echo, input: a }
+  - { name: bad, action: fail, input: b }
+`)
+  await until(async () => (await fp.workflows.run(id)).state === 'failing')
+  expect(await ended(id)).toMatchObject({ state: 'failed' })
+})
+
+it('a paused run with a sub-workflow can be cancelled with allow_finish', async () => {
+  const { start, fp, cues, ended, tasks } = await setupRuns()
+  await fp.workflows.deploy(workflowOf(child, tasks))
+  cues.hold('one')
+  const { id } = await start(parent)
+  await cues.saw(1)
+  await fp.workflows.pause(id)
+  await fp.workflows.cancel(id, { mode: 'allow_finish' })
+  cues.release('one')
+  expect(await ended(id)).toMatchObject({ state: 'cancelled' })
+})
+
+it('begins no item after a cancel of a paused run was answered', async () => {
+  const { start, fp, cues, sql, work } = await setupRuns({ workers: 1 })
+  void work
+  cues.hold('a')
+  onTestFinished(() => cues.release('a'))
+  const { id } = await start(`
+name: w
+tasks:
+  - { name: each, action: echo, with_items: [a, b, c], concurrency: 1, input: "{{ item }}" }
+`)
+  await cues.saw(1)
+  await fp.workflows.pause(id)
+  cues.release('a')
+  await until(async () => (await sql('select 1 from fencepost.leased')).length === 0)
+  // Nobody advances runs just now; workers only take turns.
+  await sql(`update fencepost.run set busy_until = now() + interval '3 seconds'`)
+  await sql(
+    `create function keep_busy() returns trigger language plpgsql as $$ begin new.busy_until := now() + interval '3 seconds'; return new; end $$`,
+  )
+  await sql('create trigger keep_busy before update on fencepost.run for each row execute function keep_busy()')
+  await fp.workflows.cancel(id)
+  await pause(1_000)
+  await sql('drop trigger keep_busy on fencepost.run')
+  expect(cues.seen).toEqual(['a'])
+})
+
+it('begins no task of a sub-workflow after a cancel was answered', async () => {
+  const { start, fp, cues, sql, tasks } = await setupRuns()
+  await fp.workflows.deploy(workflowOf(child, tasks))
+  cues.hold('one')
+  const { id } = await start(parent)
+  await cues.saw(1)
+  // Whoever advances the parent is slow; whoever advances the child is not.
+  await sql(
+    `create function keep_busy() returns trigger language plpgsql as $$ begin if new.parent_id is null then new.busy_until := now() + interval '3 seconds'; end if; return new; end $$`,
+  )
+  await sql('create trigger keep_busy before update on fencepost.run for each row execute function keep_busy()')
+  await fp.workflows.cancel(id)
+  cues.release('one')
+  await pause(1_500)
+  await sql('drop trigger keep_busy on fencepost.run')
+  expect(cues.seen).toEqual(['one'])
+})
+
+it('a list of sub-workflows that begins after a delay is whole', async () => {
+  const { start, fp, ended, tasks } = await setupRuns()
+  await fp.workflows.deploy(
+    workflowOf(
+      `
+name: double
+parameters: { n: number }
+tasks: [{ name: idle, action: core.noop }]
+output: "{{ parameters.n * 2.0 }}"
+`,
+      tasks,
+    ),
+  )
+  const { id } = await start(`
+name: w
+vars: { all: null }
+tasks:
+  - name: each
+    delay: 50ms
+    action: workflow.double
+    with_items: [1, 2, 3, 4]
+    concurrency: 2
+    input: { n: "{{ item }}" }
+    next: [{ publish: { all: "{{ result() }}" } }]
+output: "{{ vars.all }}"
+`)
+  expect(await ended(id)).toMatchObject({ state: 'succeeded', output: [2, 4, 6, 8] })
+})
+
+it('a rerun goes on with what the failure had cut off', async () => {
+  const { start, fp, cues, ended } = await setupRuns()
+  cues.hold('slow')
+  const { id } = await start(`
+name: w
+tasks:
+  - { name: slow, action: echo, input: slow, next: [{ do: after }] }
+  - { name: after, action: echo, input: after }
+  - { name: bad, action: flaky, input: { failures: 1 } }
+`)
+  await cues.saw(1)
+  await until(async () => (await fp.workflows.run(id)).state === 'failing')
+  cues.release('slow')
+  expect(await ended(id)).toMatchObject({ state: 'failed', path: ['bad#1 failed', 'slow#1 succeeded'] })
+  await fp.workflows.rerun(id, { from: 'bad' })
+  // `after` was never begun because `bad` failed. Now nothing has failed: it succeeds with `after`, or not at all.
+  expect(await ended(id)).toMatchObject({
+    state: 'succeeded',
+    path: ['after#1 succeeded', 'bad#1 succeeded', 'slow#1 succeeded'],
+  })
+})
+
+it('a rerun has the timeout of the run again', async () => {
+  const { start, fp, ended } = await setupRuns()
+  const { id } = await start(`
+name: w
+timeout: 500ms
+tasks:
+  - { name: wait, wait_for: { signal: never } }
+`)
+  expect(await ended(id)).toMatchObject({ code: 'FP_RUN_TIMED_OUT' })
+  await fp.workflows.rerun(id, { from: 'wait' })
+  await until(async () => (await fp.workflows.run(id)).taskRuns.length === 2)
+  expect((await fp.workflows.run(id)).timers).toMatchObject([{ kind: 'deadline' }])
+})
+
+it('a sub-workflow whose parameters are too large fails its task', async () => {
+  const { start, fp, tasks } = await setupRuns()
+  await fp.workflows.deploy(
+    workflowOf(
+      `
+name: big
+parameters: { text: string }
+tasks: [{ name: idle, action: core.noop }]
+`,
+      tasks,
+    ),
+  )
+  const { id } = await start(
+    `
+name: w
+parameters: { text: string }
+tasks:
+  - { name: sub, action: workflow.big, input: { text: "{{ parameters.text + parameters.text }}" }, next: [{ when: "{{ failed() }}", do: noop }] }
+`,
+    { text: 'x'.repeat(800_000) },
+  )
+  await pause(2_000)
+  expect(await fp.workflows.run(id)).toMatchObject({ state: 'succeeded', taskRuns: [{ task: 'sub', state: 'failed' }] })
+})
+
+it('tells the same items of a task that stopped early, then and later', async () => {
+  const { run, fp, tasks } = await setupRuns()
+  await fp.workflows.deploy(
+    workflowOf(
+      `
+name: bad
+tasks: [{ name: no, action: core.fail, input: { message: no } }]
+`,
+      tasks,
+    ),
+  )
+  const { vars } = await run(`
+name: w
+vars: { then: null, later: null }
+tasks:
+  - name: each
+    action: workflow.bad
+    with_items: [1, 2, 3]
+    concurrency: 1
+    next: [{ when: "{{ failed() }}", publish: { then: "{{ size(result()) }}" }, do: after }]
+  - { name: after, action: echo, input: 1, next: [{ publish: { later: "{{ size(tasks.each.result) }}" } }] }
+`)
+  expect(vars['then']).toEqual(vars['later'])
+})
