@@ -44,9 +44,8 @@ export class Field {
   }
 
   at(key: string | number): Field {
-    const members = typeof this.value === 'object' && this.value !== null ? this.value : {}
-    const value: unknown = Object.hasOwn(members, key) ? (members as Record<string | number, unknown>)[key] : undefined
-    return new Field(value, [...this.path, key], this.#log)
+    const members = (this.value ?? {}) as Readonly<Record<string | number, unknown>>
+    return new Field(members[key], [...this.path, key], this.#log)
   }
 
   add(message: string, hint?: string): undefined {

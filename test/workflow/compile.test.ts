@@ -381,6 +381,15 @@ describe('limits', () => {
   })
 })
 
+describe('a hint', () => {
+  it('tells how a name with a dash is written, which an expression takes for a minus', () => {
+    const result = compileWorkflow({ name: 'w', tasks: [{ ...noop, name: 'step-1' }], output: '{{ tasks.step-1 }}' })
+    expect(result).toMatchObject({
+      problems: [{ message: 'unknown task "step"', hint: "A name with a dash is written tasks['step-1']." }],
+    })
+  })
+})
+
 describe('one mistake is told once', () => {
   it.each<[string, object[], string[]]>([
     [
@@ -410,6 +419,16 @@ describe('one mistake is told once', () => {
       'nor one that has another name elsewhere',
       [{ id: 'a', uses: 'x' }],
       ['tasks[0].id: unknown key "id" in a task', 'tasks[0].uses: unknown key "uses" in a task'],
+    ],
+    [
+      'a join that is never met, and not the joins behind it',
+      [
+        { ...noop, next: [{ do: 'b' }] },
+        { ...noop, name: 'b', join: 'all', next: [{ do: 'c' }] },
+        { ...noop, name: 'c', next: [{ do: ['b', 'd'] }] },
+        { ...noop, name: 'd', join: 'all' },
+      ],
+      ['tasks.b.join: join can never be met: c can only run after "b"'],
     ],
     [
       'two tasks of one name',

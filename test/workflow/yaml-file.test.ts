@@ -189,4 +189,11 @@ describe('the place of a character', () => {
     const span = places?.within(['a'], offset, 1)
     expect(`${span?.line}:${span?.column}`).toBe(expected)
   })
+
+  it('inside of a fold is its start', () => {
+    const { places } = read('a: "x\n\n\n  y"')
+    expect(places?.within(['a'], 1, 1)).toMatchObject({ line: 1, column: 6 })
+    expect(places?.within(['a'], 2, 1)).toMatchObject({ line: 1, column: 6 })
+    expect(places?.within(['a'], 3, 1)).toMatchObject({ line: 4, column: 3 })
+  })
 })
