@@ -30,12 +30,12 @@ const shape: Shape = {
   what: 'expect',
   keys: ['state', 'path', 'output', 'vars', 'error', 'waits', 'inputs'],
   elsewhere: {
-    status: 'Here it is called state.',
+    status: 'state',
     tasks: 'The tasks in the order in which they began are called path.',
-    outcome: 'Here it is called state.',
-    result: 'Here it is called output.',
-    outputs: 'Here it is called output.',
-    variables: 'Here it is called vars.',
+    outcome: 'state',
+    result: 'output',
+    outputs: 'output',
+    variables: 'vars',
   },
 }
 

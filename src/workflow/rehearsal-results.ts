@@ -136,14 +136,14 @@ function resultElsewhere(timeOut: string, field: Field, keys: readonly string[])
   const returned = unknown.map((key) => [key, `What the task returns stands under result: { result: { ${key}: … } }`])
   return {
     ...(Object.fromEntries(returned) as Record<string, string>),
-    error: 'Here it is called fail.',
-    failed: 'Here it is called fail.',
+    error: 'fail',
+    failed: 'fail',
     status: `Say it by the key: result, fail or ${timeOut}.`,
-    return: 'Here it is called result.',
-    output: 'Here it is called result.',
+    return: 'result',
+    output: 'result',
     timeout: `Here it is called ${timeOut}: true.`,
     timed_out: `Here it is called ${timeOut}: true.`,
-    delay: 'Here it is called after.',
+    delay: 'after',
   }
 }
 

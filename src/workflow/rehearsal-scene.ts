@@ -10,13 +10,13 @@ const sceneShape: Shape = {
   what: 'a case',
   keys: ['parameters', 'results', 'answers', 'signals', 'now'],
   elsewhere: {
-    params: 'Here it is called parameters.',
-    input: 'Here it is called parameters.',
+    params: 'parameters',
+    input: 'parameters',
     inputs: 'Here it is called parameters; what tasks are called with belongs to expect.',
-    mocks: 'Here it is called results.',
-    tasks: 'Here it is called results.',
-    approvals: 'Here it is called answers.',
-    expected: 'Here it is called expect.',
+    mocks: 'results',
+    tasks: 'results',
+    approvals: 'answers',
+    expected: 'expect',
     state: 'It belongs to expect.',
     path: 'It belongs to expect.',
     output: 'It belongs to expect.',
@@ -98,12 +98,7 @@ function compileSignals(field: Field, { tasks }: Definition, language: Language)
     .filter(({ action }) => action === 'wait.signal')
     .map(({ input }) => (input as { name: string }).name)
   return (field.list('a list', hint) ?? []).flatMap((signal) => {
-    if (
-      !signal.hasShape(
-        { what: 'a signal', keys: ['name', 'payload', 'after'], elsewhere: { signal: 'Here it is called name.' } },
-        hint,
-      )
-    )
+    if (!signal.hasShape({ what: 'a signal', keys: ['name', 'payload', 'after'], elsewhere: { signal: 'name' } }, hint))
       return []
     if (signal.at('name').value === undefined) signal.add('a signal needs its name', hint)
     const name = signal.at('name').value === undefined ? undefined : signal.at('name').text()

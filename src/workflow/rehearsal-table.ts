@@ -32,8 +32,7 @@ export function readRehearsalTable(text: string, fileName: string, definition: D
 }
 
 function compileCases(root: Field, definition: Definition): TableCase[] {
-  if (!root.hasShape({ what: 'the table', keys: ['cases'], elsewhere: { tests: 'Here it is called cases.' } }, hint))
-    return []
+  if (!root.hasShape({ what: 'the table', keys: ['cases'], elsewhere: { tests: 'cases' } }, hint)) return []
   const field = root.at('cases')
   const list = field.value === undefined ? undefined : field.list('a list of cases', hint)
   if (field.value === undefined) root.add('the table has no cases', hint)

@@ -29,6 +29,8 @@ interface Crew {
   /** Those for which there was no room. */
   readonly waiting: Set<Working>
   running: number
+  /** One has failed, and no other is let in. */
+  isHalted: boolean
 }
 
 /** The work on items, without workers: every try begins as soon as there is room for it. */
@@ -84,7 +86,7 @@ export class RehearsedItems implements Outside {
 
   #crewOf({ run, task, ordinal }: Omit<ItemPlace, 'item'>): Crew {
     const key = `${run}/${task}/${ordinal}`
-    const crew = this.#crews.get(key) ?? { working: new Set(), waiting: new Set(), running: 0 }
+    const crew = this.#crews.get(key) ?? { working: new Set(), waiting: new Set(), running: 0, isHalted: false }
     this.#crews.set(key, crew)
     return crew
   }
@@ -96,7 +98,7 @@ export class RehearsedItems implements Outside {
   #try(working: Working): void {
     const { item } = working
     const crew = this.#crewOf(item)
-    if (item.concurrency !== null && crew.running >= item.concurrency) {
+    if (item.concurrency !== null && (crew.isHalted || crew.running >= item.concurrency)) {
       crew.waiting.add(working)
       return
     }
@@ -127,6 +129,7 @@ export class RehearsedItems implements Outside {
       this.#later(working, verdict.delayMs, () => this.#try(working))
       return
     }
+    if (item.policy?.halt) this.#crewOf(item).isHalted = true
     const { message, code } = verdict.error as { message: string; code?: string }
     const reason = verdict.final ? 'not_retryable' : 'failures_exhausted'
     this.#end(working, { outcome: 'failed', reason, message, code: code ?? null, error: verdict.error })

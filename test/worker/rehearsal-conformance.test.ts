@@ -66,6 +66,36 @@ output: { all: "{{ tasks.each.result }}", after: "{{ tasks.after.result }}" }
 `,
   ],
   [
+    'items one at a time, of which the second fails',
+    `
+tasks:
+  - name: each
+    action: act
+    with_items: [1, 2, 3, 4]
+    concurrency: 1
+    input: { give: "{{ item }}", fail: "{{ item == 2 ? 'two' : '' }}" }
+    next: [{ when: "{{ failed() }}", do: after }]
+  - { name: after, action: core.echo, input: "{{ tasks.each.items.map(i, i.status) }}" }
+output: "{{ tasks.after.result }}"
+`,
+  ],
+  [
+    'sub-workflows that begin after a delay, one at a time',
+    `
+tasks:
+  - { name: each, action: workflow.inner, delay: 10ms, with_items: [1, 2], concurrency: 1, input: { n: "{{ item }}" } }
+output: "{{ tasks.each.result }}"
+`,
+  ],
+  [
+    'a failure at once, beside what has not begun',
+    `
+tasks:
+  - { name: a, action: core.fail, input: { message: no } }
+  - { name: b, action: act }
+`,
+  ],
+  [
     'a cycle, and a task that is activated again',
     `
 vars: { n: 0 }

@@ -121,7 +121,7 @@ it('ends a task with items when the running ones have ended, and lets the waitin
   expect((output as { deployed: { status: string }[] }).deployed.map((each) => each.status)).toEqual([
     'succeeded',
     'failed',
-    'succeeded', // it got the room of the one that failed
+    'cancelled', // nobody gets the room of the one that failed
     'cancelled',
     'cancelled',
   ])
