@@ -6,6 +6,7 @@ import { eventNames } from '../src/events.js'
 import { defaults, limits } from '../src/limits.js'
 import { packageRoot } from '../src/package-root.js'
 import { durationText } from '../src/task/duration.js'
+import { troubleCodes } from '../src/workflow/trouble-codes.js'
 
 // Writes docs/reference/*.md from the code. test/docs/reference.test.ts fails when they are out of date.
 
@@ -190,6 +191,12 @@ function errorsPage(): string {
   return page('Errors', [
     'Every error that Fencepost throws is a `FencepostError` with a stable `code`, a `message` that says what happened, a `hint` that says what to do next, and, where there is one, the original error as its `cause`. Expected endings (`existing`, `already`, `stale`, …) are not errors: calls answer them as values.',
     ...entries,
+    '# Codes of runs',
+    'What a run or a task run stores in its `error` has one of these codes, or that of the error which a handler has thrown. A workflow can ask for it: `{{ error.code }}`.',
+    table(
+      ['code', 'meaning'],
+      Object.entries(troubleCodes).map(([code, meaning]) => [`\`${code}\``, meaning]),
+    ),
   ])
 }
 

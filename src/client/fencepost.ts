@@ -288,7 +288,7 @@ class Client implements Fencepost {
     throw new FencepostError(
       'FP_JOB_NOT_SUCCEEDED',
       `${jobId} ${ended.outcome}${ended.reason ? ` (${ended.reason})` : ''}${message ? `: ${message}` : ''}`,
-      { cause: ended.error },
+      { cause: ended.error, ...(ended.isRun && { hint: `\`fencepost workflow show ${jobId}\` tells why.` }) },
     )
   }
 

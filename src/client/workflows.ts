@@ -200,17 +200,21 @@ export class Workflows {
         asks.map(({ name }) => name),
         'asks nothing',
       )
-    const { form } = (question.input ?? {}) as { form?: Record<string, Parameter> }
-    const checked = checkedValues(form ?? {}, answer, 'field', this.#bytesMax)
-    if ('problems' in checked) {
-      const texts = checked.problems.map(({ message, hint }) => (hint ? `${message} (${hint})` : message))
-      throw new FencepostError('FP_ANSWER_INVALID', texts.join('; '))
-    }
     // Of a question that is asked again and again, the one that is asked now: a second click must not answer the next.
     const asked = taskRuns.filter((each) => each.task === task)
     const waiting = asked.find(({ state }) => state === 'waiting')
     if (asked.length > 0 && !waiting)
       throw new FencepostError('FP_RUN_STATE', `task ${task} of run ${id} does not ask now`)
+    // As it was asked; before it is, as it is defined. One that is an expression is checked when it is asked.
+    const { form } = (waiting?.input ?? question.input ?? {}) as { form?: Record<string, Parameter> | string }
+    const checked =
+      typeof form === 'string'
+        ? { values: answer as Record<string, Json> }
+        : checkedValues(form ?? {}, answer, 'field', this.#bytesMax)
+    if ('problems' in checked) {
+      const texts = checked.problems.map(({ message, hint }) => (hint ? `${message} (${hint})` : message))
+      throw new FencepostError('FP_ANSWER_INVALID', texts.join('; '))
+    }
     const letter = {
       kind: 'answer' as const,
       name: task,

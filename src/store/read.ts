@@ -236,6 +236,8 @@ export function listTasks(db: Database): Promise<{ name: string; queue: string }
 
 export interface OutcomeRow {
   readonly jobId: string
+  /** It is no job, but a run of a workflow. */
+  readonly isRun: boolean
   readonly outcome: Outcome
   readonly reason: string | null
   readonly result: Json
@@ -249,7 +251,7 @@ export async function readOutcomes(
 ): Promise<{ ended: OutcomeRow[]; missing: string[] }> {
   const rows = await db.read<OutcomeRow & { known: boolean }>(
     `select a.id as "jobId", j.id is not null or r.id is not null as known, coalesce(f.outcome::text, r.state) as outcome,
-            f.reason, coalesce(f.result, r.output) as result, coalesce(f.error, r.error) as error
+            r.id is not null as "isRun", f.reason, coalesce(f.result, r.output) as result, coalesce(f.error, r.error) as error
      from unnest($1::uuid[]) as a(id)
      left join fencepost.job j on j.id = a.id
      left join fencepost.finished f on f.job_id = a.id

@@ -1,3 +1,4 @@
+import type { Json } from '../job/json.js'
 import { defaults } from '../limits.js'
 import { describeError } from '../job/verdict.js'
 import type { RetryPolicy } from '../task/retry-policy.js'
@@ -18,7 +19,11 @@ export function itemRetry(policy: JobPolicy | null, attempt: number): RetryPolic
 
 function isTrue(when: string, error: unknown, attempt: number): boolean {
   try {
-    return compileExpression(when, ['error', 'attempt']).test({ error: describeError(error), attempt })
+    return compileExpression(when, ['error', 'attempt']).test({
+      // Most errors have no code, and an expression that asks for it must not fail for that.
+      error: { code: null, ...(describeError(error) as Record<string, Json>) },
+      attempt,
+    })
   } catch {
     return false
   }

@@ -93,7 +93,7 @@ describe('result', () => {
     const waiter = new ResultWaiter(() => new Promise<Answer>((resolve) => answers.push(resolve)))
     const asked = () => vi.waitFor(() => expect(answers).toHaveLength(1), { interval: 5 })
     const ended = (outcome: OutcomeRow['outcome']): Answer => ({
-      ended: [{ jobId: id, outcome, reason: null, result: null, error: null }],
+      ended: [{ jobId: id, outcome, isRun: false, reason: null, result: null, error: null }],
       missing: [],
     })
 

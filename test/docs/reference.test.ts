@@ -6,6 +6,7 @@ import { errorCatalogue } from '../../src/errors.js'
 import { eventNames } from '../../src/events.js'
 import { defaults, limits } from '../../src/limits.js'
 import { packageRoot } from '../../src/package-root.js'
+import { troubleCodes } from '../../src/workflow/trouble-codes.js'
 
 const directory = join(packageRoot, 'docs', 'reference')
 const read = (file: string) => readFileSync(join(directory, file), 'utf8')
@@ -39,9 +40,15 @@ describe('docs/reference', () => {
 
 it('every code that the code throws is in the catalogue, and every code of the catalogue is thrown', () => {
   const files = readdirSync(join(packageRoot, 'src'), { recursive: true, encoding: 'utf8' })
-  const others = files.filter((file) => file.endsWith('.ts') && file !== 'errors.ts')
+  const others = files.filter((file) => file.endsWith('.ts') && !/(^|\/)(errors|trouble-codes)\.ts$/.test(file))
   const text = others.map((file) => readFileSync(join(packageRoot, 'src', file), 'utf8')).join('\n')
   const thrown = new Set([...text.matchAll(/'(FP_[A-Z_]+)'/g)].map(([, code]) => code as string))
-  expect([...thrown].filter((code) => !(code in errorCatalogue) && code !== 'FP_INPUT_')).toEqual([])
+  const catalogued = { ...errorCatalogue, ...troubleCodes }
+  expect([...thrown].filter((code) => !(code in catalogued) && code !== 'FP_INPUT_')).toEqual([])
   expect(Object.keys(errorCatalogue).filter((code) => !thrown.has(code))).toEqual([])
+  // Some of them are stored by moves.
+  const moves = readdirSync(join(packageRoot, 'sql', 'moves')).map((file) =>
+    readFileSync(join(packageRoot, 'sql', 'moves', file), 'utf8'),
+  )
+  expect(Object.keys(troubleCodes).filter((code) => !thrown.has(code) && !moves.join().includes(code))).toEqual([])
 })
