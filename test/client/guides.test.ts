@@ -6,43 +6,63 @@ import { expect, it } from 'vitest'
 import { packageRoot } from '../../src/package-root.js'
 import { setup } from '../harness/setup.js'
 
-const guides = join(packageRoot, 'docs', 'guides')
-const programs = readdirSync(guides)
-  .filter((file) => file.endsWith('.md'))
-  .flatMap((file) => {
-    const text = readFileSync(join(guides, file), 'utf8')
-    return [...text.matchAll(/^```ts file=(\S+)\n(.*?)^```$/gms)].map(([, program, code]) => ({
-      file,
-      program: program as string,
-      code,
-    }))
-  })
+const guides = readdirSync(join(packageRoot, 'docs', 'guides')).filter((file) => file.endsWith('.md'))
+const pages = ['README.md', ...guides.map((file) => `docs/guides/${file}`)].map((page) => ({
+  page,
+  text: readFileSync(join(packageRoot, page), 'utf8'),
+}))
 
-it.each(programs)('docs/guides/$file shows $program as it is', ({ program, code }) => {
-  expect(code).toBe(readFileSync(join(packageRoot, program), 'utf8'))
+const shown = pages.flatMap(({ page, text }) =>
+  [...text.matchAll(/^```(?:ts|yaml) file=(\S+)\n(.*?)^```$/gms)].map(([, file, content]) => ({
+    page,
+    file: file as string,
+    content,
+  })),
+)
+
+it.each(shown)('$page shows $file as it is', ({ file, content }) => {
+  expect(content).toBe(readFileSync(join(packageRoot, file), 'utf8'))
 })
 
-/** What the guides show of what a program writes. */
-const outputs = new Map(
-  readdirSync(guides).flatMap((file) => {
-    const text = readFileSync(join(guides, file), 'utf8')
-    const blocks = text.matchAll(/^```console\n\$ npx tsx (\S+)\n(.+?)^```$/gms)
-    return [...blocks].map(([, program, output]) => [program, output] as [string, string])
-  }),
+/** What the pages show of what a program writes. */
+const outputs = pages.flatMap(({ text }) =>
+  [...text.matchAll(/^```console\n\$ npx tsx (examples\/\S+)\n(.+?)^```$/gms)].map(
+    ([, program, output]) => [program, output] as [string, string],
+  ),
 )
 const withoutIds = (text: string) => text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
 
 /** Tasks and settings are no programs; test/cli/running-workers.test.ts lets a worker load them. */
-const runnable = programs.filter(({ program }) => !/\/tasks\/|\.config\.ts$/.test(program))
+const isProgram = (file: string) => file.endsWith('.ts') && !/\/tasks\/|\.config\.ts$/.test(file)
+const named = pages.flatMap(({ text }) =>
+  [...text.matchAll(/^(?:\$ )?npx tsx (examples\/\S+)/gm)].map(([, file]) => file as string),
+)
+const programs = [...new Set([...shown.map(({ file }) => file).filter(isProgram), ...named])]
 
-it.each(runnable)('$program runs', async ({ program }) => {
-  const { url } = await setup()
-  const run = promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
+const run = (program: string, url: string) =>
+  promisify(execFile)(process.execPath, ['--import', 'tsx', program], {
     cwd: packageRoot,
     env: { ...process.env, DATABASE_URL: url },
   })
-  const { stdout } = await run
-  expect(stdout).toMatch(/^(enqueued|[0-9a-f-]{36} is ready)/m)
-  const said = outputs.get(program)
-  if (said !== undefined) expect(withoutIds(stdout)).toBe(withoutIds(said))
+
+it.each(programs)('%s runs', async (program) => {
+  const { url } = await setup()
+  const { stdout } = await run(program, url)
+  expect(stdout).toMatch(/^(enqueued|started|rehearsed|[0-9a-f-]{36} is ready)/m)
+  for (const [, output] of outputs.filter(([file]) => file === program)) {
+    expect(withoutIds(stdout)).toBe(withoutIds(output))
+  }
+})
+
+it('every example that is a program is shown, or its output is', () => {
+  const files = readdirSync(join(packageRoot, 'examples'), { recursive: true, encoding: 'utf8' })
+  const main = files.map((file) => `examples/${file.replaceAll('\\', '/')}`).filter(isProgram)
+  const isMain = (file: string) => /^await .*close\(\)$/m.test(readFileSync(join(packageRoot, file), 'utf8'))
+  expect(main.filter((file) => isMain(file) && !programs.includes(file))).toEqual([])
+})
+
+it('the first workflow is the same in YAML and in TypeScript', async () => {
+  const { url, sql } = await setup()
+  for (const program of ['fan-out', 'builder']) await run(`examples/workflows/${program}.ts`, url)
+  expect(await sql('select name, version from fencepost.workflow')).toEqual([{ name: 'thumbnails', version: 1 }])
 })
