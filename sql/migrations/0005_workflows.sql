@@ -85,6 +85,7 @@ create index run_parent on fencepost.run (parent_id) where parent_id is not null
 
 create table fencepost.task_run (
   run_id      uuid        not null,
+  seq         bigint      not null generated always as identity, -- the order in which they began
   started_at  timestamptz not null,
   ended_at    timestamptz,
   ordinal     integer     not null,

@@ -29,12 +29,13 @@ import {
 } from '../store/runs.js'
 import { nearestName } from '../task/nearest-name.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
-import type { Workflow } from '../workflow/builder.js'
+import type { Workflow } from '../workflow/workflow.js'
 import type { Definition, Parameter } from '../workflow/definition.js'
 import { reachableFrom } from '../workflow/graph.js'
 import { checkedValues, parametersOrThrow } from '../workflow/parameters.js'
 import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
+import type { WorkflowFile } from '../workflow/workflow-file.js'
 import type { Duration } from '../task/duration.js'
 
 export interface StartOptions {
@@ -63,7 +64,7 @@ export class Workflows {
   readonly #result: StartedRun['result'] extends (options?: infer O) => unknown
     ? (id: string, options?: O) => Promise<Json>
     : never
-  readonly #deployed = new Map<Workflow<never>, Promise<number>>()
+  readonly #deployed = new WeakMap<object, Promise<number>>()
 
   constructor(db: Database, bytesMax: number, result: (id: string, options?: { timeout?: Duration }) => Promise<Json>) {
     this.#db = db
@@ -72,17 +73,17 @@ export class Workflows {
   }
 
   /** Stores a workflow, with those it uses. The same definition is the same version; answers that. */
-  async deploy<Parameters>(workflow: Workflow<Parameters>): Promise<number> {
-    const { definition } = checkedWorkflow(workflow)
-    await putActions(this.#db, workflow.tasks.map(actionCard))
-    for (const used of workflow.workflows) await this.deploy(used)
+  async deploy<Parameters>(workflow: Deployable<Parameters>): Promise<number> {
+    const { definition, tasks = [], workflows = [] } = checkedWorkflow(workflow)
+    await putActions(this.#db, tasks.map(actionCard))
+    for (const used of workflows) await this.deploy(used)
     const digest = createHash('sha256').update(JSON.stringify(definition)).digest('hex')
     return putWorkflow(this.#db, definition, digest)
   }
 
   /** Starts a run: of this workflow, which is deployed first, or of the one that was deployed last under this name. */
   async start<Parameters>(
-    workflow: Workflow<Parameters> | string,
+    workflow: Deployable<Parameters> | string,
     parameters: NoInfer<Parameters>,
     { id, tx, ...rest }: StartOptions = {},
   ): Promise<StartedRun> {
@@ -239,15 +240,14 @@ export class Workflows {
     )
   }
 
-  async #deployOnce<Parameters>(workflow: Workflow<Parameters>): Promise<StoredWorkflow> {
+  async #deployOnce<Parameters>(workflow: Deployable<Parameters>): Promise<StoredWorkflow> {
     const { definition } = checkedWorkflow(workflow)
-    const key = workflow as Workflow<never>
-    const deployed = this.#deployed.get(key) ?? this.deploy(workflow)
-    this.#deployed.set(key, deployed)
+    const deployed = this.#deployed.get(workflow) ?? this.deploy(workflow)
+    this.#deployed.set(workflow, deployed)
     try {
       return { name: definition.name, version: await deployed, definition }
     } catch (error) {
-      this.#deployed.delete(key)
+      this.#deployed.delete(workflow)
       throw error
     }
   }
@@ -281,17 +281,23 @@ export class Workflows {
   }
 }
 
-function checkedWorkflow<Parameters>(workflow: Workflow<Parameters>): Workflow<Parameters> {
-  if (typeof workflow === 'object' && workflow !== null && 'definition' in workflow) return workflow
-  throw new FencepostError(
-    'FP_OPTION_INVALID',
-    `a workflow, as workflow() makes it, is expected, not ${shown(workflow)}`,
-  )
+/** What workflow() makes, or what a file was read to. */
+export type Deployable<Parameters> = Workflow<Parameters> | WorkflowFile
+
+function checkedWorkflow<Parameters>(
+  workflow: Deployable<Parameters>,
+): Pick<Workflow<Parameters>, 'definition'> & Partial<Workflow<Parameters>> {
+  if (typeof workflow === 'object' && workflow !== null) {
+    if ('definition' in workflow) return workflow
+    if ('problems' in workflow) throw new FencepostError('FP_WORKFLOW_INVALID', `\n${workflow.text}`)
+  }
+  const wanted = 'a workflow, as workflow() makes it or readWorkflowFile() reads it'
+  throw new FencepostError('FP_OPTION_INVALID', `${wanted}, is expected, not ${shown(workflow)}`)
 }
 
 function unknownTask(task: string, names: readonly string[], why = 'was not reached'): FencepostError {
   const nearest = nearestName(task, names)
-  const known = names.length === 0 ? 'There are none.' : `There are ${names.join(', ')}.`
+  const known = names.length === 0 ? 'There are none.' : `There are ${[...new Set(names)].join(', ')}.`
   return new FencepostError('FP_TASK_UNKNOWN', `task ${shown(task)} of the run is unknown, or ${why}`, {
     hint: `${nearest === undefined ? '' : `Did you mean ${nearest}? `}${known}`,
   })

@@ -329,7 +329,7 @@ export async function readRun(db: Database, id: string): Promise<RunDetail | und
             via_ordinal as "viaOrdinal", input, error, started_at as "startedAt", ended_at as "endedAt",
             fencepost.item_id(run_id, task, ordinal, 0) as "itemId"
      from fencepost.task_run where run_id = $1
-     order by started_at, ordinal`,
+     order by seq`,
     [id],
   )
   const timers = await db.read<RunDetail['timers'][number]>(

@@ -361,7 +361,7 @@ class Conductor {
       this.#fail({
         ...task.error,
         code: 'FP_RUN_FAILED',
-        message: `task ${task.task} says that the run fails`,
+        message: `task ${task.task} says that the run fails${task.error ? `: ${task.error.message}` : ''}`,
         task: task.task,
       })
       return
@@ -681,10 +681,13 @@ class Conductor {
     }
   }
 
-  /** A join whose missing edges can no longer fire would wait for ever. */
+  /**
+   * A join whose missing edges can no longer fire would wait for ever. Not before everything else has ended: what else a run
+   * does must not depend on which branch was first.
+   */
   #failUnmeetableJoins(): void {
-    const alive = this.#active.filter(({ ended }) => !ended).map(({ task }) => task)
-    const missing = this.#joins.unmeetable(alive)
+    if (this.#active.some(({ ended }) => !ended)) return
+    const missing = this.#joins.unmeetable()
     if (missing) this.#fail(missing)
   }
 
@@ -708,6 +711,7 @@ class Conductor {
 
   /** Of a run that did not succeed: what can be told. */
   #partialOutput(): Json {
+    if (Object.keys(this.#plan.outputs).length === 0) return null
     return Object.fromEntries(
       Object.entries(this.#plan.outputs).map(([name, template]) => {
         try {

@@ -39,15 +39,14 @@ export class Joins {
     }
   }
 
-  /** What is wrong if a join that some edge has fired into can no longer be met by the tasks that are alive. */
-  unmeetable(alive: readonly string[]): Trouble | undefined {
-    const reach = reachableFrom(this.#plan.definition, alive)
+  /** What is wrong if nothing is under way, and a join still waits. */
+  unmeetable(): Trouble | undefined {
     for (const [name, join] of Object.entries(this.#joins)) {
       const target = this.#plan.tasks.get(name)
       if (!target) continue
       const there = arrived(join, target)
-      const missing = target.sources.filter((source) => !there.includes(source) && !reach.has(source))
-      if (there.length === 0 || target.sources.length - missing.length >= needed(target)) continue
+      if (there.length === 0) continue
+      const missing = target.sources.filter((source) => !there.includes(source))
       const edges = missing.map((source) => `${source} → ${name}`).join(', ')
       return {
         code: 'FP_JOIN_UNMET',

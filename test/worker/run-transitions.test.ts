@@ -78,23 +78,25 @@ tasks:
   expect(ended.message).toContain('b → all did not fire')
 })
 
-it('does not wait for an unrelated branch to say that a join can no longer be met', async () => {
+it('lets everything else run to its end before it says that a join can no longer be met', async () => {
   const { start, fp, cues, ended } = await setupRuns()
-  cues.hold('long')
+  cues.hold('mend')
   const { id } = await start(`
-name: unmet-early
+name: unmet-late
 tasks:
-  - { name: long, action: echo, input: long }
   - { name: a, action: core.noop, next: [{ do: all }] }
-  - { name: b, action: echo, input: b, next: [{ when: "{{ failed() }}", do: all }] }
+  - { name: b, action: fail, input: b, next: [{ when: "{{ succeeded() }}", do: all }, { when: "{{ failed() }}", do: mend }] }
+  - { name: mend, action: echo, input: mend, next: [{ do: last }] }
+  - { name: last, action: core.noop }
   - { name: all, join: all, action: core.noop }
 `)
-  await vi.waitUntil(async () => (await fp.workflows.run(id)).state === 'failing', { timeout: 10_000 })
-  expect(await fp.workflows.run(id)).toMatchObject({ error: { code: 'FP_JOIN_UNMET' } })
-  cues.release('long')
+  await cues.saw(2)
+  expect((await fp.workflows.run(id)).state).toBe('running')
+  cues.release('mend')
   expect(await ended(id)).toMatchObject({
     state: 'failed',
-    path: ['a#1 succeeded', 'b#1 succeeded', 'long#1 succeeded'],
+    code: 'FP_JOIN_UNMET',
+    path: ['a#1 succeeded', 'b#1 failed', 'last#1 succeeded', 'mend#1 succeeded'],
   })
 })
 
