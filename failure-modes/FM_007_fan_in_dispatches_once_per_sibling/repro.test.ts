@@ -8,7 +8,10 @@ it('FM_007: without both layers, each of the three that see none left dispatches
   const played = await repro()
 
   for (const worker of ['A', 'B', 'C']) expect(noteOf(played, worker, 'dispatches what follows')).toBe('advanced')
-  expect(played.violations).toEqual(['INV_009: task validate was dispatched 3 times'])
+  expect(played.violations).toEqual([
+    'INV_009: task validate was dispatched 3 times',
+    'INV_009: task validate#1 of run 1 has 3 jobs, and made 1',
+  ])
 })
 
 it('FM_007: without both layers, three items that fail together are remedied three times', async () => {

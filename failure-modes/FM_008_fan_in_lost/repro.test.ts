@@ -10,7 +10,11 @@ it('FM_008: told in a transaction of its own, the run never hears of its last it
   // It knows of the first.
   expect(noteOf(played, 'B', 'takes what the run was told')).toBe('told 1')
   expect(noteOf(played, 'C', 'looks for work')).toBe('nothing to claim')
-  expect(played.violations).toEqual(['INV_009: task validate was dispatched 0 times', 'INV_004: a run is left running'])
+  expect(played.violations).toEqual([
+    'INV_009: task validate was dispatched 0 times',
+    'INV_004: a run is left running',
+    'INV_009: task check#1 of run 1 waits, and all its items have ended',
+  ])
 })
 
 it('FM_008: consumed when it is taken, what a run was told dies with whoever has taken it', async () => {

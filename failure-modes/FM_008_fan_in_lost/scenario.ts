@@ -20,7 +20,7 @@ async function finishAndTell(worker: Actor): Promise<string> {
       `with told as (insert into fencepost.inbox (run_id, at, kind, task, ordinal, item, payload)
          select j.run_id, fencepost.clock(), 'item', j.run_task, j.ordinal, j.item, '{"outcome": "succeeded"}'
          from fencepost.job j where j.id = $1 returning run_id)
-       insert into fencepost.call select run_id from told`,
+       insert into fencepost.call (run_id) select run_id from told`,
       [worker.lease?.jobId],
     )
   }

@@ -13,5 +13,6 @@ it('FM_009: where the item that ends last decides, one run ships what has failed
     'INV_009: task remedy was dispatched 0 times',
     'INV_009: shipped, with an item that has failed',
     'INV_004: a run is left running',
+    'INV_009: task each#1 of run 1 waits, and all its items have ended',
   ])
 })

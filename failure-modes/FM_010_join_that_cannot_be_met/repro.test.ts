@@ -10,5 +10,6 @@ it('FM_010: a join that only counts what has come waits for an edge that never w
   expect(played.violations).toEqual([
     'INV_005: the join waits for an edge that will not fire, and nobody is told',
     'INV_004: a run is left running',
+    'INV_009: run 1 is running, and nothing of it is under way',
   ])
 })

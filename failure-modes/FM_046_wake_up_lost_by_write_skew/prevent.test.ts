@@ -75,7 +75,7 @@ tasks:
     ${wait}
 `)
       const sender = await Session.open(world)
-      const send = () => tellRun(sender, run, kind, 'approved', '{"by":"me"}')
+      const send = () => tellRun(sender, run, { kind, name: 'approved', payloadText: '{"by":"me"}' })
       await steps.advanceAll()
       if (when === 'long before') {
         expect(await send()).toBe('sent')
@@ -97,7 +97,7 @@ tasks:
       expect(await world.sql(`select result from fencepost.task_run where task = 'approved'`)).toEqual([
         { result: { by: 'me' } },
       ])
-      expect(await tellRun(db, run, kind, 'approved', 'null')).toBe('ended')
+      expect(await tellRun(db, run, { kind, name: 'approved', payloadText: 'null' })).toBe('ended')
     },
   )
 }

@@ -16,5 +16,7 @@ it('FM_046: where each looks first and writes then, four sleep on after they wer
     'INV_009: a task waits for items that have all ended',
     'INV_005: a run waits for a signal that was sent',
     'INV_005: a job waits for a signal that was sent',
+    'INV_009: run 2 was told something, and nobody is called',
+    'INV_009: task each#1 of run 2 waits, and all its items have ended',
   ])
 })

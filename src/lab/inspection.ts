@@ -112,6 +112,11 @@ export class Inspection {
     return [`INV_003: the success of ${by} did not stay; the outcome is now that of ${job?.worker ?? 'nobody'}`]
   }
 
+  /** With the numbers of the scenario's runs instead of their ids, which differ from play to play. */
+  #named(problem: string): string {
+    return this.runIds.reduce((text, id, index) => text.replaceAll(id, String(index + 1)), problem)
+  }
+
   /** What every scenario looks for: repeated or missing effects, work left behind, and whatever the audit calls a violation. */
   async usualSuspects(): Promise<string[]> {
     const effects = await this.effects()
@@ -124,7 +129,7 @@ export class Inspection {
       ...(await this.stuckRuns()),
       ...findings
         .filter(({ severity }) => severity === 'violation')
-        .map(({ invariant, problem }) => `${invariant}: ${problem}`),
+        .map(({ invariant, problem }) => `${invariant}: ${this.#named(problem)}`),
     ]
   }
 }

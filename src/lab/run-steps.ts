@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Json } from '../job/json.js'
 import type { Database, Queryable } from '../store/database.js'
 import {
@@ -62,7 +63,7 @@ export class RunSteps {
         keyed: false,
       })),
     )
-    return { name: definition.name, version: await putWorkflow(this.#db, definition, text) }
+    return { name: definition.name, version: await putWorkflow(this.#db, definition, digestOf(text)) }
   }
 
   /** Deploys a workflow and starts a run of it. */
@@ -128,7 +129,7 @@ export class RunSteps {
   }
 
   signal(id: string, name: string, tx?: Queryable): Promise<string> {
-    return tellRun(this.#db, id, 'signal', name, 'null', tx)
+    return tellRun(this.#db, id, { kind: 'signal', name, payloadText: 'null' }, tx)
   }
 
   /** Each run's state and, if it failed, why. */
@@ -157,6 +158,10 @@ export function definitionOf(text: string): Definition {
   const read = readWorkflowText(text, 'scenario.yaml')
   if ('problems' in read) throw new Error(read.text)
   return read.definition
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** In the order of the ids. */
