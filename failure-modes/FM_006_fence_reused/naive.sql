@@ -5,7 +5,7 @@ create or replace function fencepost.claim(
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean
+  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb
 )
 language plpgsql
 as $$
@@ -28,6 +28,6 @@ begin
       returning *
     )
     select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
-           l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false
+           l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false, j.policy
     from put l join fencepost.job j on j.id = l.job_id;
 end $$;

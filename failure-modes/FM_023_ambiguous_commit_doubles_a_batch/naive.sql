@@ -2,7 +2,8 @@
 create or replace function fencepost.enqueue_many(
   p_ids uuid[], p_tasks text[], p_payloads jsonb[], p_queues text[], p_priorities smallint[], p_delays_ms bigint[],
   p_failures_max smallint[], p_losses_max smallint[], p_leases_ms integer[], p_gates jsonb[] default null,
-  p_own boolean default false
+  p_own boolean default false, p_run_id uuid default null, p_run_task text default null, p_ordinal integer default null,
+  p_first_item integer default null, p_policy jsonb default null
 ) returns table (job_id uuid, answer text)
 language plpgsql
 as $$

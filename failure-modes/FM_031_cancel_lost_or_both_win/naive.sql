@@ -1,6 +1,7 @@
 -- Cancel as it is often written. A job that runs is told to its worker by a notification, which nobody keeps; any other
 -- is marked as cancelled by its id, whatever has become of it.
-create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null, p_own boolean default false)
+create or replace function fencepost.cancel(p_job_ids uuid[], p_reason text default null, p_own boolean default false,
+  p_running boolean default true)
 returns table (job_id uuid, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

@@ -10,6 +10,8 @@ import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
 import { Session } from '../../test/harness/session.js'
 import { setup } from '../../test/harness/setup.js'
 import { anything, door, setupWorker } from '../../test/worker/setup.js'
+import { cancelRun } from '../../src/store/runs.js'
+import { setupRunEnding } from '../../test/harness/run-ending.js'
 
 it('FM_031: a request is kept on the lease and honoured; whichever of cancel and completion comes first stays', async () => {
   const { prevent } = await bundleUnderTest('FM_031')
@@ -133,4 +135,71 @@ it('FM_031: a cancel that comes after a worker’s commit changes nothing, and s
   expect(await effects()).toEqual([{ job_id: job.id }])
   expect(await see(job.id)).toMatchObject({ outcome: 'succeeded', reason: null })
   expect(await audit(db)).toMatchObject({ ok: true, warnings: 0 })
+})
+
+it.each(['dispatches', 'ends'] as const)(
+  'FM_031: an advance that %s and was decided before the cancel of its run is void: nothing begins after the answer',
+  async (what) => {
+    const { db, run, hand, stateOf, finishCancel, made } = await setupRunEnding(what)
+
+    expect(await cancelRun(db, run, 'cancel_running', undefined)).toMatchObject({ answer: 'cancelling' })
+    expect(await hand.advance()).toBe('conflict')
+
+    expect(await made()).toBe(0)
+    await finishCancel()
+    expect(await stateOf(run)).toMatchObject({ state: 'cancelled' })
+  },
+)
+
+it.each(['dispatches', 'ends'] as const)(
+  'FM_031: an advance that %s and meets the cancel of its run in flight does not wait, and is void',
+  async (what) => {
+    const world = await setupRunEnding(what)
+    const { run, hand, stateOf, finishCancel, made } = world
+    const operator = await Session.open(world)
+    await operator.begin()
+    expect(await cancelRun(operator, run, 'cancel_running', undefined)).toMatchObject({ answer: 'cancelling' })
+
+    expect(await hand.advance()).toBe('conflict')
+    await operator.commit()
+
+    expect(await made()).toBe(0)
+    await finishCancel()
+    expect(await stateOf(run)).toMatchObject({ state: 'cancelled' })
+  },
+)
+
+it('FM_031: the cancel of a run that meets its end in flight waits for it, and tells that it came too late', async () => {
+  const world = await setupRunEnding('ends')
+  const { run, hand, session, stateOf, sql } = world
+  const operator = await Session.open(world)
+  await session.begin()
+  expect(await hand.advance()).toBe('advanced')
+
+  const told = cancelRun(operator, run, 'cancel_running', undefined)
+  await untilBlocked(sql, operator.pid, told)
+  await session.commit()
+
+  expect(await told).toEqual({ answer: 'ended', state: 'succeeded' })
+  expect(await stateOf(run)).toEqual({ state: 'succeeded', code: null, message: null })
+})
+
+it('FM_031: the cancel of a run that meets a dispatch in flight waits for it, and what was dispatched does not run', async () => {
+  const world = await setupRunEnding('dispatches')
+  const { run, hand, session, stateOf, sql, finishCancel, made } = world
+  const operator = await Session.open(world)
+  await session.begin()
+  expect(await hand.advance()).toBe('advanced')
+
+  const told = cancelRun(operator, run, 'cancel_running', undefined)
+  await untilBlocked(sql, operator.pid, told)
+  await session.commit()
+
+  expect(await told).toEqual({ answer: 'cancelling', state: 'cancelling' })
+  await finishCancel()
+  expect(await stateOf(run)).toMatchObject({ state: 'cancelled' })
+  expect(await made()).toBe(1)
+  expect(await sql(`select outcome, tries from fencepost.jobs where run_task = 'after'`)).toEqual([
+    { outcome: 'cancelled', tries: 0 },
+  ])
 })

@@ -3,6 +3,7 @@ import { audit } from '../../src/audit/audit.js'
 import { NonRetryable, task } from '../../src/index.js'
 import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
 import { anything, door, setupWorker } from '../../test/worker/setup.js'
+import { definitionOf } from '../../src/lab/run-steps.js'
 
 it('FM_036: the batch is taken apart: the culprit fails, the others are settled, and nothing is held', async () => {
   const { prevent } = await bundleUnderTest('FM_036')
@@ -76,3 +77,48 @@ it('FM_036: an error that cannot be stored is replaced by one that can', async (
     { said: 'the error of the handler cannot be stored' },
   ])
 })
+
+/** Where what the database refuses may turn up in a run. */
+const badRuns: Record<string, string> = {
+  'in the vars that it begins with': `
+vars: { x: bad }
+tasks: [{ name: a, action: core.noop }]`,
+  'in what it publishes': `
+vars: { x: null }
+tasks: [{ name: a, action: charge, next: [{ publish: { x: bad } }] }]`,
+  'in its output': `
+tasks: [{ name: a, action: charge }]
+output: { x: bad }`,
+  'in a time that is too far': `
+tasks: [{ name: a, action: core.sleep, input: { until: 1700000000000000 } }]`,
+}
+it.each(Object.keys(badRuns))(
+  'FM_036: a run with something %s that cannot be stored fails, and those beside it go on',
+  async (where) => {
+    const { fp, db, sql } = await setupWorker()
+    await sql(`create function refuse() returns trigger language plpgsql as $$ begin
+      if 'bad' in (new.vars ->> 'x', new.output ->> 'x') then
+        raise exception using errcode = '22P05', message = 'cannot be stored';
+      end if;
+      return new; end $$;
+    create trigger refuse before update on fencepost.run for each row execute function refuse()`)
+    const charge = task('charge', { input: anything, run: () => 'charged' })
+    const start = (text: string) =>
+      fp.workflows.start({ definition: definitionOf(text), tasks: [charge], workflows: [] }, {})
+    const good = `
+name: good
+tasks: [{ name: a, action: charge, next: [{ do: b }] }, { name: b, action: charge }]`
+    const before = [await start(good), await start(good)]
+    const bad = await start(`name: bad${badRuns[where]}`)
+    const after = [await start(good), await start(good)]
+    // All of them were called before anybody looks: they are advanced together.
+    await fp.work([charge], { poll: '20ms' })
+
+    for (const run of [...before, ...after]) await run.result({ timeout: '8s' })
+    await expect(bad.result({ timeout: '8s' })).rejects.toThrow(/cannot be stored/)
+
+    expect((await fp.workflows.run(bad.id)).error).toMatchObject({ code: 'FP_RUN_NOT_STORABLE' })
+    expect(await sql('select distinct advance_tries from fencepost.run')).toEqual([{ advance_tries: 0 }])
+    expect(await audit(db)).toMatchObject({ ok: true, warnings: 0 })
+  },
+)

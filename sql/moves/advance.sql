@@ -21,7 +21,7 @@ declare
   v_ended uuid[] := '{}';
 begin
   perform fencepost.durable(); -- guard: advance.durable
-  select array_agg(r.id) into v_mine
+  select coalesce(array_agg(r.id), '{}') into v_mine -- guard: advance.mine (of null AND … the other side is looked at, too)
   from (
     select q.id from fencepost.run q
     where q.id = any (array(select (c ->> 'run')::uuid from jsonb_array_elements(p_changes) as c))
@@ -71,6 +71,7 @@ declare
   v_state text := p_change ->> 'state';
   v_part jsonb;
   v_more boolean := (p_change ->> 'more')::boolean;
+  v_opened fencepost.nudge[];
 begin
   update fencepost.run r
   set revision = r.revision + 1, state = v_state, busy_until = null, advance_tries = 0,
@@ -101,7 +102,7 @@ begin
       input = coalesce(u.input, t.input), error = u.error, items = coalesce(u.items, t.items),
       concurrency = coalesce(u.concurrency, t.concurrency),
       -- Those that were let end may be asked after all.
-      stopped = case when u.stop is distinct from t.stop then 0 else t.stopped end
+      stopped = case when u.stop is distinct from t.stop then 0 else t.stopped end -- guard: advance.stop_again
   from jsonb_to_recordset(p_change -> 'update') as u(
     task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
     concurrency integer, stop text, state text, items jsonb, input jsonb, result jsonb, error jsonb)
@@ -114,9 +115,16 @@ begin
   delete from fencepost.watch w
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
   where u.ended and w.run_id = p_run_id and w.task = u.task and w.ordinal = u.ordinal;
-  delete from fencepost.halt h
-  using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
-  where u.ended and h.key = 'gate:' || fencepost.run_gate(p_run_id, u.task, u.ordinal);
+  with opened as (
+    delete from fencepost.halt h
+    using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
+    where u.ended and h.key = 'gate:' || fencepost.run_gate(p_run_id, u.task, u.ordinal)
+    returning h.key
+  )
+  select array_agg(distinct row(o.key, 0, null, null, null, null)::fencepost.nudge) into v_opened from opened o;
+  if v_opened is not null then
+    perform fencepost.leave_nudges(v_opened); -- guard: advance.opened (nobody passes there any more, and it is cleared away)
+  end if;
 
   insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
   select p_run_id, coalesce(t.at, v_now + t.ms * interval '1 ms'), t.task, t.ordinal, t.kind
@@ -149,7 +157,7 @@ begin
   if v_more or exists (
     select 1 from fencepost.task_run t
     where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched
-  ) then
+  ) and not exists (select 1 from fencepost.timer t where t.run_id = p_run_id and t.kind = 'stop') then
     perform fencepost.call_runs(array[p_run_id]);
   end if;
   return true;
@@ -190,8 +198,8 @@ begin
     v_gates, false, p_run_id, v_task, v_ordinal, v_from, nullif(p_items -> 'policy', 'null'));
 end $$;
 
--- Asks items of task runs that stop early to end, some at a time: those that have not begun, or all. An item that is a run
--- and is just being advanced is asked the next time.
+-- Asks items of task runs that stop early to end, some at a time: those that have not begun, or all. Waits for no lease and
+-- for no run: where one is held by another, all of that task are asked again in a second.
 create or replace function fencepost.stop_items(p_run_id uuid, p_limit integer default 1000) returns void
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -200,6 +208,8 @@ declare
   v_task fencepost.task_run;
   v_to integer;
   v_ids uuid[];
+  v_free bigint[];
+  v_held uuid[];
 begin
   for v_task in
     select * from fencepost.task_run t
@@ -209,14 +219,27 @@ begin
     v_ids := array(select fencepost.item_id(p_run_id, v_task.task, v_task.ordinal, i)
                    from generate_series(v_task.stopped, v_to - 1) as i);
     if v_task.action like 'workflow.%' then
-      if not fencepost.stop_runs(v_ids, v_task.stop) then
-        continue;
-      end if;
+      v_held := case when fencepost.stop_runs(v_ids, v_task.stop) then '{}' else v_ids end;
     else
-      perform fencepost.cancel(v_ids, 'the run stops', false, v_task.stop = 'all');
+      v_held := '{}';
+      if v_task.stop = 'all' then
+        v_free := array(
+          select l.lease_id from fencepost.leased l where l.job_id = any (v_ids)
+          for update skip locked); -- guard: advance.stop_held
+        v_held := array(
+          select l.job_id from fencepost.leased l where l.job_id = any (v_ids) and l.lease_id <> all (v_free));
+      end if;
+      perform fencepost.cancel(array(select i from unnest(v_ids) as i where i <> all (v_held)), 'the run stops', false,
+                               v_task.stop = 'all');
     end if;
-    update fencepost.task_run t set stopped = v_to
-    where t.run_id = p_run_id and t.task = v_task.task and t.ordinal = v_task.ordinal;
+    if v_held = '{}' then
+      update fencepost.task_run t set stopped = v_to
+      where t.run_id = p_run_id and t.task = v_task.task and t.ordinal = v_task.ordinal;
+    else
+      insert into fencepost.timer (run_id, due_at, kind)
+      select p_run_id, fencepost.clock() + interval '1 s', 'stop'
+      where not exists (select 1 from fencepost.timer t where t.run_id = p_run_id and t.kind = 'stop');
+    end if;
   end loop;
 end $$;
 

@@ -231,9 +231,18 @@ begin
     array(select fencepost.item_id(p_task.run_id, p_task.task, p_task.ordinal, i) from generate_series(0, p_task.dispatched - 1) as i),
     false, true) r
   where r.answer = 'retried';
-  -- What the run has not heard yet of the ends that are undone (its advance was lost) is no longer so.
-  delete from fencepost.inbox i
-  where i.run_id = p_task.run_id and i.kind = 'item' and i.task = p_task.task and i.ordinal = p_task.ordinal
-    and fencepost.item_id(i.run_id, i.task, i.ordinal, i.item) = any (v_retried);
+  -- What the run has not heard of, because its advance was lost, is counted here; of the ends that are undone nothing is left.
+  with heard as (
+    delete from fencepost.inbox i
+    where i.run_id = p_task.run_id and i.kind = 'item' and i.task = p_task.task and i.ordinal = p_task.ordinal
+      and (i.payload ->> 'outcome' = 'succeeded'
+           or fencepost.item_id(i.run_id, i.task, i.ordinal, i.item) = any (v_retried))
+  )
+  update fencepost.task_run t
+  set succeeded = (
+    select count(*)
+    from generate_series(0, p_task.dispatched - 1) as i
+    join fencepost.finished f on f.job_id = fencepost.item_id(t.run_id, t.task, t.ordinal, i) and f.outcome = 'succeeded')
+  where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal; -- guard: control_run.reopen_count
   return true;
 end $$;

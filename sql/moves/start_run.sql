@@ -8,7 +8,7 @@ as $$
 declare
   v_version integer;
 begin
-  perform fencepost.durable(); -- guard: put_workflow.durable
+  perform fencepost.durable(); -- guard: start_run.put_durable
   perform pg_advisory_xact_lock(hashtext('fencepost.workflow'), hashtext(p_name));
   insert into fencepost.workflow as w (name, version, digest, deployed_at, definition)
   values (p_name, (select coalesce(max(o.version), 0) + 1 from fencepost.workflow o where o.name = p_name), p_digest,
@@ -61,7 +61,7 @@ begin
      parent_task, parent_ordinal, parent_item)
   values (p_id, 0, fencepost.clock(), p_version, 0, p_workflow, 'running', p_needs, p_parameters, '{}', '{}', p_parent_id,
           p_parent_task, p_parent_ordinal, p_parent_item)
-  on conflict (id) do nothing; -- guard: make_run.once
+  on conflict (id) do nothing; -- guard: start_run.once
   if not found then
     return false;
   end if;

@@ -141,7 +141,7 @@ begin
     delete from fencepost.watch w using ended e where w.watched = e.id returning w.*, e.state as how, e.ended_at as at
   ), told as (
     insert into fencepost.inbox (run_id, at, kind, task, ordinal, item, payload)
-    select e.parent_id, e.ended_at, 'item', e.parent_task, e.parent_ordinal, e.parent_item, -- guard: run_ended.parent
+    select e.parent_id, e.ended_at, 'item', e.parent_task, e.parent_ordinal, e.parent_item, -- guard: take_calls.parent
            jsonb_build_object('outcome', e.state, 'code', e.error -> 'code', 'message', left(e.error ->> 'message', 500))
     from ended e
     where e.parent_id is not null

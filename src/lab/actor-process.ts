@@ -40,12 +40,12 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
   const module = pathToFileURL(join(packageRoot, 'dist', 'failure-modes', bundle, 'scenario.js'))
   scenario = ((await import(module.href)) as { default: Scenario }).default
   await actor?.db.close()
-  actor = new Actor(options)
+  actor = new Actor(options, scenario.naiveDecide)
   return 'ready'
 }
 
 async function perform(index: number): Promise<string> {
   if (!actor || !scenario) throw new Error('this actor has not begun')
   actor.ran = new Set(actor.running)
-  return scenario.steps[index]?.run(actor) ?? actor.claimAnd(scenario.handle)
+  return scenario.steps[index]?.run(actor) ?? actor.takeUp(scenario.handle)
 }

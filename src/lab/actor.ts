@@ -12,6 +12,7 @@ import type { StoredGate } from '../task/gate.js'
 import { Turns } from '../worker/turns.js'
 import { advanceLabClock } from './lab-clock.js'
 import { callOutside } from './outside-world.js'
+import { type Decide, RunSteps } from './run-steps.js'
 
 const labQueue = 'lab'
 export const labGate = 'gate:card'
@@ -22,6 +23,7 @@ export interface ActorOptions {
   readonly url: string
   readonly schema: string
   readonly jobIds: readonly string[]
+  readonly runIds: readonly string[]
   /** The guard is out: a step that shows a guard of the client's, not of a function, leaves it out, too. */
   readonly naive: boolean
 }
@@ -31,7 +33,10 @@ export class Actor {
   readonly name: string
   readonly naive: boolean
   readonly jobIds: readonly string[]
+  readonly runIds: readonly string[]
   readonly db: Database
+  /** What it does for runs of workflows. */
+  readonly runs: RunSteps
   lease: Fence | undefined
   /** The jobs whose handlers are at work, from the claim to the word about their end; and those at the busiest moment. */
   readonly running = new Set<string>()
@@ -40,10 +45,11 @@ export class Actor {
   #open: { close: () => void; committed: Promise<string> } | undefined
   readonly #url: string
 
-  constructor(options: ActorOptions) {
+  constructor(options: ActorOptions, naiveDecide?: Decide) {
     this.name = options.name
     this.naive = options.naive
     this.jobIds = options.jobIds
+    this.runIds = options.runIds
     this.#url = options.url
     this.db = new Database({
       url: options.url,
@@ -52,6 +58,8 @@ export class Actor {
       retryMs: 10_000,
       applicationName: options.name,
     })
+    const decide = options.naive && naiveDecide ? { decide: naiveDecide } : {}
+    this.runs = new RunSteps({ db: this.db, queue: labQueue, leaseMs: labLeaseMs, ...decide })
   }
 
   /** Enqueues all jobs of the scenario in one call. */
@@ -101,9 +109,10 @@ export class Actor {
     return (await markOverrun(this.db)).map(({ leaseId }) => `lease ${leaseId} overrun`).join(', ') || 'nothing overrun'
   }
 
-  /** Leases the next job and marks it started; remembers the lease, whatever becomes of it. */
-  async claim(): Promise<string> {
-    const [lease] = await claim(this.db, { queue: labQueue, limit: 1, worker: this.name, turn: ++this.#turn })
+  /** Leases the next job, of these tasks only if any are named, and marks it started; remembers the lease. */
+  async claim(tasks?: readonly string[]): Promise<string> {
+    const known = tasks ? { tasks } : {}
+    const [lease] = await claim(this.db, { queue: labQueue, limit: 1, worker: this.name, turn: ++this.#turn, ...known })
     if (!lease) return 'nothing to claim'
     this.lease = lease
     await start(this.db, [lease])
@@ -286,6 +295,14 @@ export class Actor {
   async claimAnd(handle: (actor: Actor) => Promise<string> = (actor) => actor.commit()): Promise<string> {
     const claimed = await this.claim()
     return claimed === 'nothing to claim' ? claimed : `${claimed}, ${await handle(this)}`
+  }
+
+  /** What a worker does with whatever it finds: it advances runs, and handles a job. */
+  async takeUp(handle?: (actor: Actor) => Promise<string>): Promise<string> {
+    const advanced = await this.runs.advanceAll()
+    const claimed = await this.claimAnd(handle)
+    const both = [advanced === 'nothing to do' ? '' : `runs ${advanced}`, claimed].filter((note) => note !== '')
+    return both.join('; ')
   }
 
   /** The heartbeat. */

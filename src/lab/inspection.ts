@@ -9,6 +9,7 @@ export const committedThenKilled = 'committed, then killed before the reply'
 /** What a scenario's check may look at when all is over. */
 export class Inspection {
   readonly jobIds: readonly string[]
+  readonly runIds: readonly string[]
   readonly notes: ReadonlyMap<string, string>
   readonly #db: Database
   readonly #moments: readonly ReadonlySet<string>[]
@@ -17,11 +18,13 @@ export class Inspection {
   constructor(
     db: Database,
     jobIds: readonly string[],
+    runIds: readonly string[],
     notes: ReadonlyMap<string, string>,
     moments: readonly ReadonlySet<string>[],
   ) {
     this.#db = db
     this.jobIds = jobIds
+    this.runIds = runIds
     this.notes = notes
     this.#moments = moments
   }
@@ -80,6 +83,26 @@ export class Inspection {
     return rows.map(() => 'INV_007: a job waits at a gate that nobody holds')
   }
 
+  /** Tasks of runs that were begun another number of times than they should have been. */
+  async notOnce(tasks: readonly string[], times = 1): Promise<string[]> {
+    const rows = await this.sql<{ task: string; jobs: number }>(
+      `select a.task, count(j.id) as jobs
+       from unnest($1::text[]) as a(task)
+       cross join unnest($2::uuid[]) as r(id)
+       join fencepost.run q on q.id = r.id and q.parent_id is null
+       left join fencepost.job j on j.run_id = r.id and j.run_task = a.task
+       group by a.task having count(j.id) <> $3 order by a.task`,
+      [tasks, this.runIds, times],
+    )
+    return rows.map(({ task, jobs }) => `INV_009: task ${task} was dispatched ${jobs} times`)
+  }
+
+  /** Runs that were started and have not ended, though there is nothing left to do. */
+  async stuckRuns(): Promise<string[]> {
+    const rows = await this.sql<{ state: string }>('select state from fencepost.run where ended_at is null order by id')
+    return rows.map(({ state }) => `INV_004: a run is left ${state}`)
+  }
+
   /** A success that this step committed must stay the outcome; whoever else holds it now has undone it. */
   async successUndone(by: string, does: string): Promise<string[]> {
     const note = this.notes.get(`${by}: ${does}`)
@@ -87,6 +110,11 @@ export class Inspection {
     if ((note !== 'finished' && note !== committedThenKilled) || (job?.outcome === 'succeeded' && job.worker === by))
       return []
     return [`INV_003: the success of ${by} did not stay; the outcome is now that of ${job?.worker ?? 'nobody'}`]
+  }
+
+  /** With the numbers of the scenario's runs instead of their ids, which differ from play to play. */
+  #named(problem: string): string {
+    return this.runIds.reduce((text, id, index) => text.replaceAll(id, String(index + 1)), problem)
   }
 
   /** What every scenario looks for: repeated or missing effects, work left behind, and whatever the audit calls a violation. */
@@ -98,9 +126,10 @@ export class Inspection {
         .filter(({ by }) => by.length > 1)
         .map(({ by }) => `INV_001: ${by.length} effects for one job, by ${by.join(' and ')}`),
       ...(await this.unfinished()).map((problem) => `INV_004: a job is ${problem}`),
+      ...(await this.stuckRuns()),
       ...findings
         .filter(({ severity }) => severity === 'violation')
-        .map(({ invariant, problem }) => `${invariant}: ${problem}`),
+        .map(({ invariant, problem }) => `${invariant}: ${this.#named(problem)}`),
     ]
   }
 }

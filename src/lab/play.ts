@@ -64,6 +64,7 @@ class Performance {
   readonly #naive: boolean
   readonly #fault: FaultPoint | undefined
   readonly #jobIds: readonly string[]
+  readonly #runIds: readonly string[]
   readonly #played: PlayedStep[] = []
   readonly #players = new Map<string, Player>()
   readonly #clock: Actor
@@ -78,6 +79,8 @@ class Performance {
     this.#naive = naive
     this.#fault = fault
     this.#jobIds = Array.from({ length: bundle.scenario.jobs }, () => randomUUID())
+    // In this order they are also locked and told of.
+    this.#runIds = Array.from({ length: bundle.scenario.runs ?? 0 }, () => randomUUID()).sort()
     this.#clock = { advance: (ms: number) => this.#advance(ms) } as Actor
   }
 
@@ -92,7 +95,7 @@ class Performance {
     const notes = new Map(this.#played.map(({ by, does, note }) => [`${by}: ${does}`, note]))
     return {
       steps: this.#played,
-      violations: await check(new Inspection(this.#stage.db, this.#jobIds, notes, this.#moments)),
+      violations: await check(new Inspection(this.#stage.db, this.#jobIds, this.#runIds, notes, this.#moments)),
     }
   }
 
@@ -159,13 +162,15 @@ class Performance {
     let times = 0
     this.#running.clear() // their leases run out, and their handlers are aborted
     for (let round = 0; round < recoveryRoundsMax; round++) {
-      const [left] = await this.#stage.db.once<{ jobs: number }>(
+      const [left] = await this.#stage.db.once<{ jobs: number; calls: number }>(
         `select (select count(*) from fencepost.ready) + (select count(*) from fencepost.leased)
-              + (select count(*) from fencepost.delayed) + (select count(*) from fencepost.waiting) as jobs`,
+              + (select count(*) from fencepost.delayed) + (select count(*) from fencepost.waiting) as jobs,
+                (select count(*) from fencepost.call c join fencepost.run r on r.id = c.run_id and r.ended_at is null)
+              + (select count(*) from fencepost.timer) as calls`,
       )
-      if (!left || left.jobs === 0) return
+      if (!left || left.jobs + left.calls === 0) return
       await this.#advance(2 * labLeaseMs)
-      await this.#stage.db.once('select fencepost.lose(), fencepost.promote(), fencepost.overrun()')
+      await this.#stage.db.once('select fencepost.lose(), fencepost.promote(), fencepost.overrun(), fencepost.ring()')
       await this.#stage.db.once('select fencepost.admit(null, true, true, 200)')
       const rescuer = await this.#player('rescuer')
       const note = this.#heard(rescuer, await rescuer.run(-1))
@@ -183,7 +188,13 @@ class Performance {
   }
 
   #player(name: string): Promise<Player> {
-    return this.#stage.player({ name, jobIds: this.#jobIds, naive: this.#naive, bundle: this.#bundle.directory })
+    return this.#stage.player({
+      name,
+      jobIds: this.#jobIds,
+      runIds: this.#runIds,
+      naive: this.#naive,
+      bundle: this.#bundle.directory,
+    })
   }
 }
 
@@ -196,7 +207,7 @@ export function faultPoints(bundle: Bundle, undisturbed: Played): FaultPoint[] {
 
 /** 0 is before the step, n at its nth commit. What a scenario makes go wrong by itself is no further point. */
 function killableCommits(step: Step, commits: number): number[] {
-  if (step.by === clockName || step.pause === 'released') return []
+  if (step.by === clockName || step.pause === 'released' || step.isScene) return []
   if (step.fault === 'killed') return [0]
   if (step.fault === 'reply_cut') return [0, 1] // what follows is the repetition after the cut
   return Array.from({ length: commits + 1 }, (_, commit) => commit)

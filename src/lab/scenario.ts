@@ -1,5 +1,6 @@
 import type { Actor } from './actor.js'
 import type { Inspection } from './inspection.js'
+import type { Decide } from './run-steps.js'
 
 /** One thing that one actor does, in a process of its own. */
 export interface Step {
@@ -17,6 +18,8 @@ export interface Step {
   readonly pause?: 'held' | 'stopped' | 'released'
   /** What goes wrong when the step's first commit has reached the server and its reply has not come back. */
   readonly fault?: 'reply_cut' | 'killed'
+  /** It only sets the scene: a crash in it is another failure's story, and no fault point of this one. */
+  readonly isScene?: boolean
 }
 
 /** The one interleaving that shows a failure, written once and played with and without the guard. */
@@ -28,7 +31,11 @@ export interface Scenario {
   readonly invariants: readonly string[]
   /** How many jobs the actors speak of; their ids are made anew for each play. */
   readonly jobs: number
+  /** How many runs of workflows, if any; the same goes for their ids. */
+  readonly runs?: number
   readonly steps: readonly Step[]
+  /** Without the guard: what follows from what a run is told, where the guard is in that decision. */
+  readonly naiveDecide?: Decide
   /** What any worker does with a job that it finds and leases; without it, it commits the effect and the outcome. */
   readonly handle?: (worker: Actor) => Promise<string>
   /** What is broken at the end, in words; nothing if the invariant held. */
@@ -41,6 +48,11 @@ export function scenario(definition: Scenario): Scenario {
 
 export function step(by: string, does: string, run: Step['run'], more: Pick<Step, 'pause' | 'fault'> = {}): Step {
   return { by, does, run, ...more }
+}
+
+/** What has to be there before the story begins. */
+export function scene(by: string, does: string, run: Step['run']): Step {
+  return { by, does, run, isScene: true }
 }
 
 export const clockName = 'the clock'

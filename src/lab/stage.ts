@@ -11,6 +11,7 @@ import type { ActorOptions } from './actor.js'
 import type { Answer, Cue } from './actor-process.js'
 import { FaultProxy } from './fault-proxy.js'
 import { installLabClock } from './lab-clock.js'
+import { installLabReplace } from './lab-replace.js'
 import { installOutsideWorld, outsideOf } from './outside-world.js'
 
 const schemaPrefix = 'fencepost_lab_'
@@ -47,6 +48,7 @@ export class Stage {
     try {
       await migrate({ url, schema })
       await installLabClock(control, schema)
+      await installLabReplace(control, schema)
       await installOutsideWorld(control, schema)
       await control.query(
         inSchema(
@@ -56,16 +58,7 @@ export class Stage {
            $$;
            create function fencepost.lab_pause(p_actor text) returns void language sql as $$
              select fencepost.lab_pause() where current_setting('application_name') = p_actor
-           $$;
-           create function fencepost.lab_replace(p_function text, p_text text, p_by text) returns void language plpgsql as $$
-           declare
-             v_definition text := pg_get_functiondef(p_function::regproc);
-           begin
-             if position(p_text in v_definition) = 0 then
-               raise exception '% has nothing like: %', p_function, p_text;
-             end if;
-             execute replace(v_definition, p_text, p_by);
-           end $$;`,
+           $$;`,
           schema,
         ),
       )
@@ -84,7 +77,8 @@ export class Stage {
       inSchema(
         `truncate fencepost.job, fencepost.ready, fencepost.waiting, fencepost.leased, fencepost.delayed,
                   fencepost.parked, fencepost.finished, fencepost.gate, fencepost.nudge, fencepost.attempt, fencepost.signal,
-                  fencepost.step, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
+                  fencepost.step, fencepost.action, fencepost.workflow, fencepost.run, fencepost.task_run, fencepost.inbox,
+                  fencepost.call, fencepost.timer, fencepost.watch, fencepost.halt, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
          alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
          update fencepost.lab_clock set offset_ms = 0;`,
         this.schema,

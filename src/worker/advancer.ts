@@ -189,7 +189,7 @@ function isAway(error: unknown): boolean {
 }
 
 /** What decisions about one run needed to know. */
-class LookedUp implements Known {
+export class LookedUp implements Known {
   readonly #db: Database
   readonly #runId: string
   readonly #plan: Plan

@@ -16,7 +16,7 @@ describe.each(bundleDirectories())('%s', (directory) => {
     expect(files.filter((file) => file !== 'naive.sql')).toEqual([...tests, 'scenario.ts', 'spec.md'])
     for (const file of tests) expect(read(file)).toContain(`'${id}: `)
     // A guard of the client's, not of a function, is left out by the scenario itself.
-    expect(files.includes('naive.sql') || read('scenario.ts').includes('.naive')).toBe(true)
+    expect(files.includes('naive.sql') || /\.naive|naiveDecide/.test(read('scenario.ts'))).toBe(true)
   })
 
   it('has a scenario of that id, whose steps can be told apart', async () => {

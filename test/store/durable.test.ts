@@ -1,12 +1,27 @@
+import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { cancel, markOverrun, promoteDue, retryEnded, wake, yieldPaused } from '../../src/store/control.js'
 import { enqueue } from '../../src/store/enqueue.js'
 import { pause, resume, setLimit, skip } from '../../src/store/gates.js'
 import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
 import { fail, finish, park, release } from '../../src/store/settle.js'
+import {
+  advance,
+  cancelRun,
+  pauseRun,
+  putWorkflow,
+  rerun,
+  resumeRun,
+  ringTimers,
+  startRun,
+  takeCalls,
+  tellRun,
+} from '../../src/store/runs.js'
 import { beginStep, endStep } from '../../src/store/step.js'
 import { reapExpired } from '../../src/store/worker.js'
+import { definitionOf } from '../../src/lab/run-steps.js'
 import { sqlFilesUnderTest } from '../harness/guard-removal.js'
+import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
 
@@ -57,6 +72,42 @@ for (const [name, move] of Object.entries(moves)) {
     await session.commit()
     // For the transaction only: the session is the caller's.
     expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'off' }])
+  })
+}
+
+const nap = `
+name: nap
+tasks: [{ name: nap, action: core.sleep, input: { for: 10s } }]
+`
+const runMoves: Record<string, (session: Session, run: string) => Promise<unknown>> = {
+  'put_workflow commits durably where the session has synchronous_commit off': (s) =>
+    putWorkflow(s, definitionOf(nap), 'another'),
+  'start_run commits durably where the session has synchronous_commit off': (s) =>
+    startRun(s, { id: randomUUID(), workflow: 'nap', version: 1, parametersText: '{}', needs: [] }),
+  'take_calls commits durably where the session has synchronous_commit off': (s) => takeCalls(s, [], 20),
+  'advance commits durably where the session has synchronous_commit off': (s) => advance(s, []),
+  'ring commits durably where the session has synchronous_commit off': (s) => ringTimers(s),
+  'pause_run commits durably where the session has synchronous_commit off': (s, run) => pauseRun(s, run),
+  'resume_run commits durably where the session has synchronous_commit off': (s, run) => resumeRun(s, run),
+  'cancel_run commits durably where the session has synchronous_commit off': (s, run) =>
+    cancelRun(s, run, 'cancel_running', undefined),
+  'tell_run commits durably where the session has synchronous_commit off': (s, run) =>
+    tellRun(s, run, { kind: 'signal', name: 'go', payloadText: 'null' }),
+  'rerun commits durably where the session has synchronous_commit off': (s, run) =>
+    rerun(s, run, 'nap', { reset: false, later: [] }),
+}
+
+for (const [name, move] of Object.entries(runMoves)) {
+  it(name, async () => {
+    const world = await setupRunMoves()
+    const run = await world.start(nap)
+    const session = await Session.open(world)
+    await session.query('set synchronous_commit = off')
+    await session.begin()
+
+    await move(session, run)
+
+    expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'on' }])
   })
 }
 

@@ -21,6 +21,7 @@ export interface Inputs {
   echo: Record<string, never>
   crowd: { key: string; limit: number; workMs?: number; stays?: boolean }
   graph: { value: number; failures: number }
+  gather: { cue: number | null; fails?: boolean }
 }
 
 export type TaskName = keyof Inputs
@@ -92,6 +93,22 @@ export function makeHandlers({ say, opened, paymentUrl, url }: Surroundings): {
     async graph({ value, failures }, job) {
       if (job.failures < failures) throw new Error(`failure ${job.failures + 1} of ${failures}`)
       return value
+    },
+
+    /** Ends when the test lets go of this lock, in the same instant as all others that wait for it. */
+    async gather({ cue, fails }, job) {
+      const client = new pg.Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      try {
+        const given = cue === null ? undefined : client.query('select pg_advisory_lock_shared($1)', [cue])
+        given?.catch(() => {})
+        await Promise.race([given, aborted(job).then(() => job.signal.throwIfAborted())])
+      } finally {
+        await client.end()
+      }
+      if (fails) throw new Error('it is to fail')
+      return doneText(job.id)
     },
 
     /** Stands in one of `limit` places, which the server frees if this process dies; none free is one too many. */

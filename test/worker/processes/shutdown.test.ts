@@ -1,4 +1,7 @@
-import { expect, it, vi } from 'vitest'
+import pg from 'pg'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { fencepost } from '../../../src/index.js'
+import { definitionOf } from '../../../src/lab/run-steps.js'
 import { each, processTestMsMax, setupProcesses } from './setup.js'
 
 vi.setConfig({ testTimeout: processTestMsMax })
@@ -56,4 +59,37 @@ it('a second SIGTERM ends it at once, which costs what runs a loss', async () =>
   await runOut([id])
   await ended()
   await verify({ all: { losses: 1 } })
+})
+
+it('SIGTERM among the items of a run: they are given back at no charge, and the run goes on elsewhere', async () => {
+  const { url, sql, spawn } = await setupProcesses()
+  const fp = await fencepost({ database: url, migrate: false })
+  const conductor = new pg.Client({ connectionString: url })
+  await conductor.connect()
+  onTestFinished(() => Promise.all([fp.close(), conductor.end()]).then(() => {}))
+  const worker = await spawn({ concurrency: 3, grace: 0 })
+  await conductor.query('select pg_advisory_lock(1)')
+  const definition = definitionOf(`
+name: gathering
+tasks:
+  - { name: each, action: gather, with_items: [1, 2, 3], input: { cue: 1 }, retry: { count: 0 }, next: [{ do: after }] }
+  - { name: after, action: echo, input: {} }
+`)
+  const run = await fp.workflows.start({ definition, tasks: [], workflows: [] }, {})
+  await vi.waitUntil(() => worker.said('started').length === 3, { timeout: 60_000 })
+
+  expect(await worker.terminate()).toEqual({ exit: { code: 0, signal: null }, report: { finished: 0, released: 3 } })
+
+  expect(await sql('select advance_tries, busy_until from fencepost.run')).toEqual([
+    { advance_tries: 0, busy_until: null },
+  ])
+  await conductor.query('select pg_advisory_unlock(1)')
+  await spawn()
+  await run.result({ timeout: '60s' })
+  expect(
+    await sql(`select run_task, failures, losses, count(*) as jobs from fencepost.jobs group by 1, 2, 3 order by 1`),
+  ).toEqual([
+    { run_task: 'after', failures: 0, losses: 0, jobs: 1 },
+    { run_task: 'each', failures: 0, losses: 0, jobs: 3 },
+  ])
 })

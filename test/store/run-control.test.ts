@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest'
+import { retryEnded } from '../../src/store/control.js'
+import { cancelRun, pauseRun, rerun, resumeRun, takeCalls, tellRun } from '../../src/store/runs.js'
+import { finish } from '../../src/store/settle.js'
+import { setupRunEnding } from '../harness/run-ending.js'
+import { setupRunMoves } from '../harness/runs.js'
+
+const waiter = `
+name: waiter
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`
+
+describe('pause_run', () => {
+  it('makes void what was decided before it', async () => {
+    const { db, run, hand, made, stateOf } = await setupRunEnding('dispatches')
+
+    expect(await pauseRun(db, run)).toMatchObject({ answer: 'paused' })
+    expect(await hand.advance()).toBe('conflict')
+
+    expect(await made()).toBe(0)
+    expect(await stateOf(run)).toMatchObject({ state: 'paused' })
+  })
+})
+
+describe('resume_run', () => {
+  it('goes on with what was told meanwhile', async () => {
+    const { db, start, steps, stateOf } = await setupRunMoves()
+    const run = await start(waiter)
+    await steps.advanceAll()
+    await pauseRun(db, run)
+    await tellRun(db, run, { kind: 'signal', name: 'go', payloadText: 'null' })
+    expect(await steps.advanceAll()).toBe('nothing to do')
+
+    expect(await resumeRun(db, run)).toMatchObject({ answer: 'resumed' })
+
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
+describe('cancel_run', () => {
+  it('makes void what was decided before it', async () => {
+    const { db, run, hand, made, stateOf } = await setupRunEnding('dispatches')
+
+    expect(await cancelRun(db, run, 'allow_finish', undefined)).toMatchObject({ answer: 'cancelling' })
+    expect(await hand.advance()).toBe('conflict')
+
+    expect(await made()).toBe(0)
+    expect(await stateOf(run)).toMatchObject({ state: 'cancelling' })
+  })
+
+  it('ends a run that waits for somebody', async () => {
+    const { db, start, steps, stateOf } = await setupRunMoves()
+    const run = await start(waiter)
+    await steps.advanceAll()
+
+    await cancelRun(db, run, 'cancel_running', undefined)
+
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('lets nobody through the gate of a list after the answer, however long the list is', async () => {
+    const { db, start, steps, takeItem, sql } = await setupRunMoves()
+    const items = Array.from({ length: 1_002 }, (_, n) => n)
+    const run = await start(`
+name: long
+tasks: [{ name: each, action: item, with_items: ${JSON.stringify(items)}, concurrency: 1, on_item_failure: continue }]
+`)
+    await steps.advanceAll()
+    const lease = await takeItem('item')
+
+    await cancelRun(db, run, 'allow_finish', undefined)
+    await finish(db, [{ ...lease, resultText: '1' }])
+    await sql('select fencepost.admit(null, true, true, 200)')
+
+    expect(await sql('select job_id from fencepost.ready')).toEqual([])
+  })
+})
+
+describe('rerun', () => {
+  it('counts the items that had succeeded when nobody could advance the run any more', async () => {
+    const { db, start, steps, takeItem, runItems, stateOf, advance } = await setupRunMoves()
+    const run = await start(`
+name: list
+tasks:
+  - { name: each, action: item, with_items: [1, 2, 3], next: [{ do: after }] }
+  - { name: after, action: after }
+`)
+    await steps.advanceAll()
+    for (const _ of [1, 2]) await finish(db, [{ ...(await takeItem('item')), resultText: '1' }])
+    for (let n = 0; n <= 20; n++) {
+      await takeCalls(db, [], 20)
+      await advance(11_000)
+    }
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    expect(await rerun(db, run, 'each', { reset: false, later: ['after'] })).toMatchObject({ answer: 'rerunning' })
+
+    await steps.advanceAll()
+    expect(await runItems(['item'])).toBe(1)
+    await steps.advanceAll()
+    expect(await runItems(['after'])).toBe(1)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
+describe('retry', () => {
+  it('leaves the items of runs to a rerun', async () => {
+    const { db, start, steps, runItems, sql } = await setupRunMoves()
+    await start(`
+name: single
+tasks: [{ name: only, action: only }]
+`)
+    await steps.advanceAll()
+    await runItems(['only'], 'fail')
+    const [job] = await sql<{ id: string }>('select id from fencepost.job')
+
+    expect(await retryEnded(db, [job?.id as string])).toMatchObject([{ answer: 'item' }])
+
+    expect(await sql('select outcome from fencepost.finished')).toEqual([{ outcome: 'failed' }])
+  })
+})
