@@ -11,12 +11,9 @@ const publishAlbum = task('publish-album', {
   run: ({ thumbnails }) => thumbnails.join(', '),
 })
 
-const file = await readWorkflowFile(join(import.meta.dirname, 'fan-out.yaml'))
-if ('problems' in file) throw new Error(file.text)
-
 const fp = await fencepost()
 await fp.work([shrinkPhoto, publishAlbum])
-await fp.workflows.deploy({ ...file, tasks: [], workflows: [] })
+await fp.workflows.deploy(await readWorkflowFile(join(import.meta.dirname, 'fan-out.yaml')))
 
 const run = await fp.workflows.start('thumbnails', { photos: ['cat', 'dog', 'emu'] })
 console.log(`started ${run.id}`)
