@@ -36,7 +36,7 @@ output: { checked: "{{ tasks.validate.result }}" }
   const run = await fp.workflows.start({ definition, tasks: [check, validate], workflows: [] }, {})
 
   expect(await run.result({ timeout: '20s' })).toEqual({ checked: 5 })
-  expect([...done].sort()).toEqual([1, 2, 3, 4, 5])
+  expect(new Set(done)).toEqual(new Set([1, 2, 3, 4, 5]))
   expect(most).toBe(3)
   expect(
     await sql('select task, ordinal, state, total, succeeded, failed from fencepost.task_run order by task'),

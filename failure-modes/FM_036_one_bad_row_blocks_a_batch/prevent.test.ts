@@ -89,8 +89,6 @@ tasks: [{ name: a, action: charge, next: [{ publish: { x: bad } }] }]`,
   'in its output': `
 tasks: [{ name: a, action: charge }]
 output: { x: bad }`,
-  'in a time that is too far': `
-tasks: [{ name: a, action: core.sleep, input: { until: 1700000000000000 } }]`,
 }
 it.each(Object.keys(badRuns))(
   'FM_036: a run with something %s that cannot be stored fails, and those beside it go on',

@@ -75,7 +75,7 @@ tasks:
     ${wait}
 `)
       const sender = await Session.open(world)
-      const send = () => tellRun(sender, run, { kind, name: 'approved', payloadText: '{"by":"me"}' })
+      const send = () => tellRun(sender, run, { kind, name: 'approved', payloadText: '{"by":"me"}', ordinal: 1 })
       await steps.advanceAll()
       if (when === 'long before') {
         expect(await send()).toBe('sent')

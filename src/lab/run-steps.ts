@@ -77,9 +77,8 @@ export class RunSteps {
   async take(): Promise<string> {
     this.called = await takeCalls(this.#db, [], 20)
     this.decided = await Promise.all(this.called.map((called) => this.change(called)))
-    return this.called.length === 0
-      ? 'nothing to do'
-      : `told ${this.called.map(({ letters }) => letters.length).join(' and ')}`
+    const told = this.called.map(({ letters }) => letters.flatMap(({ ids }) => ids).length)
+    return told.length === 0 ? 'nothing to do' : `told ${told.join(' and ')}`
   }
 
   /** What follows from what one run was told. */

@@ -26,7 +26,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'worker',
     'workflow',
   ],
-  lab: ['audit', 'client', 'errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'worker'],
+  lab: ['audit', 'client', 'errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'worker', 'workflow'],
   config: ['client', 'errors', 'limits', 'observe', 'task'],
   observe: ['client', 'errors', 'events', 'limits', 'store', 'task'],
   client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker', 'workflow'],
