@@ -6,7 +6,7 @@
  *     npm run bench:workflows [-- --items 10000 --long 100000 --chains 200 --rounds 3 --concurrency 100 --json]
  */
 import { parseArgs } from 'node:util'
-import { type AnyTask, type Fencepost, fencepost, task, workflow } from '../src/index.js'
+import { type Fencepost, fencepost, task, workflow } from '../src/index.js'
 import type { Database } from '../src/store/database.js'
 import { anything, median, onServer, schema } from './stage.js'
 
@@ -47,7 +47,7 @@ const links = Array.from({ length: 10 }, (_, n) => n)
 const chain = workflow('chain', {
   tasks: Object.fromEntries(
     links.map((n) => [`t${n}`, { action: noop, input: { n }, next: n < 9 ? [{ do: [`t${n + 1}`] }] : [] }]),
-  ) as Record<string, { action: AnyTask; input: { n: number }; next: { do: string[] }[] }>,
+  ),
 })
 
 /** A worker, while the work is done; the tables are empty before it. */

@@ -51,7 +51,7 @@ export function httpTask(options: HttpTaskOptions): Task<HttpInput, HttpResult> 
     ...rest,
     input: httpInput,
     run: (input: HttpInput, job: JobContext) => call(input, job, allow, bodyBytesMax),
-  }) as Task<HttpInput, HttpResult>
+  })
 }
 
 function isHostPattern(host: unknown): boolean {
@@ -171,7 +171,8 @@ const httpInput: StandardSchemaV1<HttpInput> = {
       const given = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
       const issues = [
         ...(typeof given['url'] === 'string' ? [] : [{ message: 'url must be text', path: ['url'] }]),
-        ...(given['method'] === undefined || /^[A-Za-z]+$/.test(String(given['method']))
+        ...(given['method'] === undefined ||
+        (typeof given['method'] === 'string' && /^[A-Za-z]+$/.test(given['method']))
           ? []
           : [{ message: 'method must be one of HTTP', path: ['method'] }]),
         ...(isTexts(given['headers']) ? [] : [{ message: 'headers must be an object of texts', path: ['headers'] }]),

@@ -57,7 +57,7 @@ export function waitOf(action: string, input: Json, nowMs: number): Wait {
   >
   switch (action) {
     case 'wait.signal':
-      return { input, name: String(given['name']) }
+      return { input, name: textOf(given['name']) ?? '' }
     case 'wait.run': {
       const run = given['run']
       if (typeof run !== 'string' || !/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(run))
@@ -83,7 +83,7 @@ export function waitOf(action: string, input: Json, nowMs: number): Wait {
 const timeMax = 253_402_300_799_999
 
 function timeOf(value: Json | undefined): number {
-  const at = typeof value === 'number' ? value : Date.parse(String(value))
+  const at = typeof value === 'number' ? value : typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (!Number.isFinite(at) || Math.abs(at) > timeMax)
     throw unfit('time', 'a timestamp like 2030-01-31T08:00:00Z', value)
   return at

@@ -421,7 +421,7 @@ class Conductor {
         ...(items && { items: items as unknown as Json }),
       }
     }
-    return { parameters: this.#run.parameters as Json, vars, tasks, run: this.#runScope() }
+    return { parameters: this.#run.parameters, vars, tasks, run: this.#runScope() }
   }
 
   #runScope(): Json {
@@ -566,7 +566,7 @@ class Conductor {
     let unmade = false
     try {
       for (const item of slice) {
-        const input = items ? this.#input(plan, item as Json, from + inputs.length) : this.#input(plan)
+        const input = items ? this.#input(plan, item, from + inputs.length) : this.#input(plan)
         this.#bytes += JSON.stringify(input).length
         if (this.#bytes > itemsBytesMax && inputs.length > 0) break
         inputs.push(input)
@@ -804,7 +804,8 @@ function errorOf({ outcome, reason, code, message }: Ending, error: Json, item: 
 }
 
 function itemsTrouble({ failed, total, error }: TaskRun): Trouble {
-  const first = error?.['item'] === undefined ? error?.message : `item ${String(error['item'])}: ${error.message}`
+  const first =
+    error?.['item'] === undefined ? error?.message : `item ${JSON.stringify(error['item'])}: ${error.message}`
   return {
     ...error,
     code: 'FP_ITEMS_FAILED',

@@ -62,7 +62,7 @@ it('starts in a transaction of the caller’s, or not at all', async () => {
       throw Object.assign(new Error('no'), { id })
     })
     .catch((error: { id: string }) => error.id)
-  await expect(fp.workflows.run(undone as string)).rejects.toMatchObject({ code: 'FP_RUN_UNKNOWN' })
+  await expect(fp.workflows.run(undone)).rejects.toMatchObject({ code: 'FP_RUN_UNKNOWN' })
   const { id } = await fp.transaction((tx) => fp.workflows.start(flow, {}, { tx }))
   expect(await ended(id)).toMatchObject({ state: 'succeeded' })
 })

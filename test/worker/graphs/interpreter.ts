@@ -54,7 +54,7 @@ export function interpret(
   for (const [name, edges] of Object.entries(fired)) {
     if (Object.values(edges).some((times) => times > (joined[name] ?? 0))) state = 'failed'
   }
-  return { state, activations, output: Object.fromEntries(tasks.map(({ name }) => [name, last[name] ?? []])) as Json }
+  return { state, activations, output: Object.fromEntries(tasks.map(({ name }) => [name, last[name] ?? []])) }
 
   function neededBy({ name, join }: RandomTask): number {
     return join === 'all' ? (sources.get(name) as string[]).length : (join as number)
