@@ -66,7 +66,7 @@ it('FM_007: one that meets another in flight does not wait, and decides anew if 
   await sessions[0].begin()
   expect(await first.advance()).toBe('advanced')
 
-  expect(await second.advance()).toBe('conflict')
+  expect(await second.advance()).toBe('locked')
   await sessions[0].rollback()
 
   expect(await world.jobsOf('remedy')).toBe(0)

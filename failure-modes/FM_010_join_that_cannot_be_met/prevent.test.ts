@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
 import { setupRunMoves } from '../../test/harness/runs.js'
 
-it('FM_010: the run fails as soon as the edge can no longer fire, and says which it is', async () => {
+it('FM_010: the run fails when nothing is left that could fire the edge, and says which it is', async () => {
   const { prevent } = await bundleUnderTest('FM_010')
 
   const played = await prevent()

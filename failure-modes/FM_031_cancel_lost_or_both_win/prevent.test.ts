@@ -160,8 +160,9 @@ it.each(['dispatches', 'ends'] as const)(
     await operator.begin()
     expect(await cancelRun(operator, run, 'cancel_running', undefined)).toMatchObject({ answer: 'cancelling' })
 
-    expect(await hand.advance()).toBe('conflict')
+    expect(await hand.advance()).toBe('locked')
     await operator.commit()
+    expect(await hand.advance()).toBe('conflict')
 
     expect(await made()).toBe(0)
     await finishCancel()

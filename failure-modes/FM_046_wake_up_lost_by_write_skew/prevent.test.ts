@@ -136,7 +136,7 @@ it('FM_046: the end of a run that another is about to watch comes after that, an
   await sessions.watcher.begin()
   expect(await hands.watcher.advance()).toBe('advanced')
 
-  expect(await hands.watched.advance()).toBe('conflict')
+  expect(await hands.watched.advance()).toBe('locked')
   await sessions.watcher.commit()
   await advance(11_000)
   await steps.advanceAll()

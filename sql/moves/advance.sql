@@ -2,8 +2,9 @@
 --
 -- What was decided about some runs, each change by itself: consumes the letters it was decided on, and changes the run, its
 -- task runs, and what follows from that (jobs, runs, timers, watches, cancels), all in this transaction.
--- Answers: `advanced`; `conflict` if the run is not as it was when the change was decided, or is just being changed by
---   another: then nothing of that change is done, and it is to be decided anew.
+-- Answers: `advanced`; `conflict` if the run is not as it was when the change was decided: then nothing of that change is
+--   done, and it is to be decided anew; `locked` if another just holds the run: nothing is done, and the same can be tried
+--   again.
 -- Two layers keep what follows from being made twice, each enough by itself:
 --   1. the stored run: its revision grows with every change, and a task run ends once;
 --   2. derived ids: an item that is made again is found there.
@@ -39,7 +40,7 @@ begin
         v_ended := v_ended || run_id;
       end if;
     else
-      answer := 'conflict';
+      answer := case when run_id = any (v_mine) then 'conflict' else 'locked' end;
     end if;
     return next;
   end loop;

@@ -133,12 +133,12 @@ export async function takeCalls(db: Database, tasks: readonly string[], limit: n
   }))
 }
 
-/** Each change is done whole, or not at all if its run is no longer as it was. */
-export async function advance(
-  db: Database,
-  changes: readonly unknown[],
-): Promise<Map<string, 'advanced' | 'conflict'>> {
-  const rows = await db.move<{ run_id: string; answer: 'advanced' | 'conflict' }>(
+/** `conflict`: the run is no longer as it was; `locked`: somebody holds it just now. */
+export type AdvanceAnswer = 'advanced' | 'conflict' | 'locked'
+
+/** Each change is done whole, or not at all. */
+export async function advance(db: Database, changes: readonly unknown[]): Promise<Map<string, AdvanceAnswer>> {
+  const rows = await db.move<{ run_id: string; answer: AdvanceAnswer }>(
     'select * from fencepost.advance($1::jsonb)',
     () => [JSON.stringify(changes)],
   )

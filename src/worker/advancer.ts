@@ -1,9 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Events } from '../events.js'
 import { FencepostError } from '../errors.js'
 import type { Json } from '../job/json.js'
 import type { Database } from '../store/database.js'
 import { isRefusedData } from '../store/database-errors.js'
-import { advance, type Called, readActions, readTaskRunResult, readWorkflow, takeCalls } from '../store/runs.js'
+import {
+  advance,
+  type AdvanceAnswer,
+  type Called,
+  readActions,
+  readTaskRunResult,
+  readWorkflow,
+  takeCalls,
+} from '../store/runs.js'
 import { gatesOf, type StoredGate } from '../task/gate.js'
 import type { Task } from '../task/task.js'
 import { validated } from '../task/validate.js'
@@ -16,6 +25,8 @@ const runsAtOnce = 20
 const plansMax = 200
 /** Handlers run in this process, too: what takes longer is gone on with in the next advance. */
 const decisionMsMax = 200
+/** How often a change is tried again whose run was just locked: 630 ms in all. */
+const lockedTriesMax = 6
 
 export interface AdvancerOptions {
   readonly db: Database
@@ -94,11 +105,11 @@ export class Advancer {
 
   /** All at once; if that fails, each by itself: one must not keep the others from it. What cannot be stored fails its run. */
   async #advance(called: readonly Called[], changes: readonly (Change | undefined)[]): Promise<void> {
-    const { db, events } = this.#options
+    const { events } = this.#options
     const given = changes.filter((change) => change !== undefined)
     if (given.length === 0) return
     try {
-      const answers = await advance(db, given)
+      const answers = await this.#store(given)
       for (const { run, state } of given) {
         if (answers.get(run) !== 'advanced') continue
         const { workflow } = (called.find((each) => each.run.id === run) as Called).run
@@ -118,8 +129,24 @@ export class Advancer {
       const [only] = called.filter(({ run }) => run.id === given[0]?.run)
       const message = `what it came to cannot be stored: ${error instanceof Error ? error.message : String(error)}`
       const failing = only && (await this.#change(only, { code: 'FP_RUN_NOT_STORABLE', message }))
-      if (failing) await advance(db, [failing])
+      if (failing) await this.#store([failing])
     }
+  }
+
+  /**
+   * A run may just be locked: by who begins to watch it, or by a statement that has failed and told so before it had let go.
+   * Left at that, it would count as busy for ten seconds.
+   */
+  async #store(changes: readonly Change[]): Promise<ReadonlyMap<string, AdvanceAnswer>> {
+    const { db } = this.#options
+    const answers = await advance(db, changes)
+    for (let tries = 0; tries < lockedTriesMax; tries++) {
+      const locked = changes.filter(({ run }) => answers.get(run) === 'locked')
+      if (locked.length === 0) break
+      await pause(10 * 2 ** tries)
+      for (const [run, answer] of await advance(db, locked)) answers.set(run, answer)
+    }
+    return answers
   }
 
   async #plan(name: string, version: number): Promise<Plan> {

@@ -97,7 +97,7 @@ tasks: [{ name: child, action: workflow.child }]
     await sessions[0].begin()
     expect(await first.advance()).toBe('advanced')
 
-    expect(await second.advance()).toBe('conflict')
+    expect(await second.advance()).toBe('locked')
     await sessions[0].rollback()
 
     // Whoever comes next ends the child, and tells the parent.
@@ -181,7 +181,7 @@ tasks: [{ name: watch, wait_for: { run: "{{ parameters.run }}" } }]
     await advance(session, second) // the watch is noted, and not committed
 
     expect(await steps.take()).toBe('nothing to do')
-    expect(await advance(world.db, hand.decided)).toEqual(new Map([[watched, 'conflict']]))
+    expect(await advance(world.db, hand.decided)).toEqual(new Map([[watched, 'locked']]))
     await session.commit()
     await pass(11_000)
     await steps.advanceAll()
