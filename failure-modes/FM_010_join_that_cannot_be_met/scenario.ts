@@ -1,5 +1,6 @@
 import { scenario, scene, step } from '../../src/lab/scenario.js'
-import { decide, type Situation } from '../../src/workflow/conductor.js'
+import { decide } from '../../src/workflow/conductor.js'
+import type { Situation } from '../../src/workflow/situation.js'
 import type { Change } from '../../src/workflow/run.js'
 
 const orders = `

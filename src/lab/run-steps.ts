@@ -13,7 +13,8 @@ import {
   tellRun,
 } from '../store/runs.js'
 import { LookedUp } from '../worker/advancer.js'
-import { decide, Missing, type Situation } from '../workflow/conductor.js'
+import { decide } from '../workflow/conductor.js'
+import { Missing, type Situation } from '../workflow/situation.js'
 import type { Definition } from '../workflow/definition.js'
 import { type Plan, planOf } from '../workflow/plan.js'
 import type { Change } from '../workflow/run.js'

@@ -1,6 +1,6 @@
 import { newJobId } from '../job/job-id.js'
 import type { Json } from '../job/json.js'
-import type { ActiveDetail } from '../workflow/conductor.js'
+import type { ActiveDetail } from '../workflow/situation.js'
 import type { Letter, Run, RunState, Status, TaskRun, Trouble } from '../workflow/run.js'
 import type { Definition } from '../workflow/definition.js'
 import type { Task } from '../task/task.js'

@@ -1,7 +1,10 @@
 import type { Json } from '../job/json.js'
 import { limits } from '../limits.js'
 import { type Expression, ExpressionError, type Scope } from './expression.js'
+import { type Active, errorOf, itemsAtOnce, itemsTrouble, keyOf, newTaskRun, roomFor } from './active-task-run.js'
 import { Joins } from './joins.js'
+import { progressOf } from './progress.js'
+import { type Ended, type Known, Missing, type Situation, type StartableWorkflow } from './situation.js'
 import { reachableFrom } from './graph.js'
 import type { Plan, TaskPlan } from './plan.js'
 import type {
@@ -32,76 +35,16 @@ import {
   waitOf,
 } from './built-in-actions.js'
 
-/** What an advance decides on. */
-export interface Situation {
-  readonly run: Run
-  readonly plan: Plan
-  readonly active: readonly (TaskRun & ActiveDetail)[]
-  readonly letters: readonly Letter[]
-  readonly nowMs: number
-  readonly known: Known
-  /** The run is to fail: what it came to before could not be stored. */
-  readonly fault?: Trouble
-  /** Whether the inputs of items have taken long enough: the rest is for the next advance. */
-  readonly isLate?: () => boolean
-}
-
-/** `slice`: the items to make next; `ending`: what its only item came to. */
-export interface ActiveDetail {
-  readonly slice: readonly Json[] | null
-  readonly ending: { readonly result: Json; readonly error: Json } | null
-}
-
-/** What is looked up only when a decision needs it. */
-export interface Known {
-  /** What a task run that has ended came to; undefined if it has not been looked up. */
-  result(task: string, ordinal: number): Ended | undefined
-  /** The newest version of a workflow; undefined if it has not been looked up, null if there is none. */
-  workflow(name: string): StartableWorkflow | null | undefined
-}
-
-export interface StartableWorkflow {
-  readonly version: number
-  readonly needs: readonly string[]
-  /** The parameters with their defaults, or what is wrong with them. */
-  check(parameters: Json): { readonly parameters: Readonly<Record<string, Json>> } | { readonly problem: string }
-}
-
-export interface Ended {
-  readonly result: Json
-  readonly error: Json
-  /** Of a task with items. */
-  readonly items?: readonly { readonly status: Status; readonly result: Json; readonly error: Json }[]
-}
-
-/** Thrown when a decision needs to know more: look it up and decide again. */
-export class Missing {
-  readonly what: { readonly task: string; readonly ordinal: number } | { readonly workflow: string }
-
-  constructor(what: Missing['what']) {
-    this.what = what
-  }
-}
-
 /** Activations begun in one advance; more wait for the next, so that a tight cycle cannot hold a worker. */
 const begunMax = 200
 /** Letters whose ids are remembered: who repeats one does so soon. */
 const heardMax = 100
-/** Items made in one advance, of one task run. */
-const itemsAtOnce = 5_000
 /** And how long their inputs may be together: the change is one message to the database. */
 const itemsBytesMax = 16 * 1_048_576
 
 /** Decides what follows from what a run was told: pure, and the same for workers and for rehearsals. */
 export function decide(situation: Situation): Change {
   return new Conductor(situation).decide()
-}
-
-interface Active extends TaskRun, ActiveDetail {
-  slice: readonly Json[] | null
-  readonly isNew: boolean
-  items: readonly Json[] | null
-  ended: boolean
 }
 
 class Conductor {
@@ -242,7 +185,7 @@ class Conductor {
       if (status === 'cancelled') this.#activate(plan, null)
       else {
         const error = this.#resultOf(other, ordinal).error as Trouble | null
-        this.#follow({ ...this.#newTaskRun(plan, ordinal, null), state: status, error, ended: true }, plan, status)
+        this.#follow({ ...newTaskRun(plan, ordinal, null), state: status, error, ended: true }, plan, status)
       }
     }
   }
@@ -288,7 +231,7 @@ class Conductor {
         task.error ??= errorOf(ending, task.ending?.error ?? null, this.#isSingle(task) ? null : item)
     }
     if (this.#isSingle(task))
-      this.#ended.set(key(task), { result: task.ending?.result ?? null, error: task.error as Json })
+      this.#ended.set(keyOf(task), { result: task.ending?.result ?? null, error: task.error as Json })
     else if (task.failed > 0 && this.#itemsOf(task)?.onFailure === 'fail') task.stop ??= 'unstarted'
   }
 
@@ -314,7 +257,7 @@ class Conductor {
       const isWhole = task.dispatched === task.total
       if (!isWhole && task.stop === null) continue
       task.total = task.dispatched
-      const result = this.#isSingle(task) ? (this.#ended.get(key(task))?.result ?? null) : undefined
+      const result = this.#isSingle(task) ? (this.#ended.get(keyOf(task))?.result ?? null) : undefined
       const mayFail = this.#itemsOf(task)?.onFailure === 'continue'
       if (isWhole && (task.failed === 0 || (mayFail && task.stop === null))) this.#end(task, 'succeeded', result, null)
       else if (task.error === null)
@@ -332,11 +275,11 @@ class Conductor {
     task.state = status
     task.error = error
     if (result !== undefined) {
-      this.#ended.set(key(task), { result, error: error as Json })
+      this.#ended.set(keyOf(task), { result, error: error as Json })
       if (!isJob(task.action) && !isRun(task.action)) task.result = result
       if (!this.#isSingle(task) && Array.isArray(result)) {
         const items = result.map((each) => ({ status: 'succeeded' as const, result: each, error: null }))
-        this.#ended.set(key(task), { result, error: null, items })
+        this.#ended.set(keyOf(task), { result, error: null, items })
       }
     }
     this.#progress.latest[task.task] = { ordinal: task.ordinal, status }
@@ -447,7 +390,7 @@ class Conductor {
         message: `the run has begun more than ${limits.activationsMax} tasks: is there a cycle that never ends?`,
       })
     }
-    const task = this.#newTaskRun(plan, ordinal, from)
+    const task = newTaskRun(plan, ordinal, from)
     this.#active.push(task)
     const delayMs = isJob(definition.action) ? 0 : definition.delayMs // a job has a delay of its own
     this.#begun++
@@ -455,32 +398,6 @@ class Conductor {
       task.state = 'delayed'
       this.#change.timers.push({ task: name, ordinal, kind: 'delay', ms: delayMs })
     } else this.#begin(task, plan)
-  }
-
-  #newTaskRun({ name, definition }: TaskPlan, ordinal: number, from: TaskRun | null): Active {
-    return {
-      task: name,
-      ordinal,
-      action: definition.action,
-      state: 'running',
-      total: 1,
-      dispatched: 0,
-      succeeded: 0,
-      failed: 0,
-      stopped: 0,
-      stop: null,
-      concurrency: null,
-      via: from?.task ?? null,
-      viaOrdinal: from?.ordinal ?? null,
-      input: null,
-      result: null,
-      error: null,
-      slice: null,
-      ending: null,
-      items: null,
-      isNew: true,
-      ended: false,
-    }
   }
 
   /** The action begins, or ends at once if it needs nobody. */
@@ -754,61 +671,6 @@ interface Fired {
   readonly do: Set<string>
 }
 
-/** Names of tasks are anybody's: one may be called `constructor`. */
-function progressOf({
-  ordinals,
-  joins,
-  latest,
-  signals = [],
-  answers,
-  heard = [],
-  cutOff = [],
-}: Partial<Progress>): Progress {
-  const bare = <Value>(given: Record<string, Value> = {}) =>
-    Object.assign(Object.create(null), given) as Record<string, Value>
-  const counted = Object.entries(joins ?? {}).map(
-    ([name, { done, fired }]) => [name, { done, fired: bare(fired) }] as const,
-  )
-  return {
-    ordinals: bare(ordinals),
-    joins: bare(Object.fromEntries(counted)),
-    latest: bare(latest),
-    signals: [...signals],
-    answers: bare(answers),
-    heard: [...heard],
-    cutOff: [...cutOff],
-  }
-}
-
-/** Runs have no gate: so many are made as may be under way. */
-function roomFor(task: TaskRun): number {
-  if (!isRun(task.action) || task.concurrency === null) return itemsAtOnce
-  return Math.max(0, task.concurrency - (task.dispatched - task.succeeded - task.failed))
-}
-
-function key({ task, ordinal }: TaskRun): string {
-  return `${task}/${ordinal}`
-}
-
 function isNamed(input: Json, name: string): boolean {
   return (input as { name?: Json } | null)?.name === name
-}
-
-function errorOf({ outcome, reason, code, message }: Ending, error: Json, item: number | null): Trouble {
-  const described = (error ?? {}) as { message?: string }
-  const told = {
-    message: message ?? described.message ?? reason ?? outcome,
-    code: String(code ?? reason ?? outcome),
-  }
-  return item === null ? { ...(described as object), ...told } : { ...told, item }
-}
-
-function itemsTrouble({ failed, total, error }: TaskRun): Trouble {
-  const first =
-    error?.['item'] === undefined ? error?.message : `item ${JSON.stringify(error['item'])}: ${error.message}`
-  return {
-    ...error,
-    code: 'FP_ITEMS_FAILED',
-    message: `${failed} of ${total} items did not succeed; the first: ${first}`,
-  }
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../job/json.js'
-import { decide, type Ended, type Known, Missing, type StartableWorkflow } from './conductor.js'
+import { decide } from './conductor.js'
+import { type Ended, type Known, Missing, type StartableWorkflow } from './situation.js'
 import { isRun } from './built-in-actions.js'
 import type { Definition } from './definition.js'
 import { type Plan, planOf } from './plan.js'

@@ -1,6 +1,6 @@
 import { FencepostError } from '../errors.js'
 import type { Json } from '../job/json.js'
-import type { StartableWorkflow } from './conductor.js'
+import type { StartableWorkflow } from './situation.js'
 import type { Definition } from './definition.js'
 import { isJob } from './built-in-actions.js'
 import { type CheckedValues, checkedValues } from './parameters.js'

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/job/json.js'
-import { decide, type Known } from '../../src/workflow/conductor.js'
+import { decide } from '../../src/workflow/conductor.js'
+import type { Known } from '../../src/workflow/situation.js'
 import { Joins } from '../../src/workflow/joins.js'
 import { planOf } from '../../src/workflow/plan.js'
 import type { Change, Letter, Run } from '../../src/workflow/run.js'
