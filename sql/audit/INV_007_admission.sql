@@ -19,7 +19,7 @@ cross join lateral (
 left join fencepost.gate g on g.key = w.gate
 cross join lateral (select coalesce(sum(n.freed), 0) as n, count(*) as nudges from fencepost.nudge n where n.key = w.gate) f
 where w.since < fencepost.clock() - interval '10 seconds'
-  and g.paused_at is null and not fencepost.halted(g.key)
+  and g.paused_at is null and (w.tries > 0 or not fencepost.halted(g.key))
   and (g.key is null or g.key like 'pause:%' or g.held - f.n < fencepost.limit_in_force(g))
   -- A nudge tells of it, and nobody is there to heed it: that is no fault of the engine's.
   and (f.nudges = 0 or exists (select 1 from fencepost.worker v where v.seen_at > fencepost.clock() - interval '10 seconds'))

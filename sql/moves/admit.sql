@@ -125,7 +125,7 @@ begin
     where g.key = any (v_got);
 
     with room as materialized (
-      select g.*, case when g.paused_at is not null or fencepost.halted(g.key) then 0 -- guard: admit.halted
+      select g.*, case when g.paused_at is not null then 0
                        when g.key like 'pause:%' then c_at_once + 1
                        else coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)) - g.held end as room -- guard: admit.limit
       from unnest(v_gates) as g
@@ -186,7 +186,8 @@ begin
       select row(g.key, 0, null, null, null, null)::fencepost.nudge from unnest(v_gates) as g
       where g.held_before > 0
         -- Not `exists`: that is planned as a join, which reads all that wait.
-        and (select true from fencepost.waiting w where w.gate = g.key limit 1)); -- guard: admit.locked_waiter
+        and (select true from fencepost.waiting w
+             where w.gate = g.key and (w.tries > 0 or not fencepost.halted(g.key)) limit 1)); -- guard: admit.locked_waiter
     if v_calls <> '{}' then
       v_left := true;
       perform fencepost.leave_nudges(v_calls);

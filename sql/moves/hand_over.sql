@@ -23,7 +23,6 @@ begin
     from (select k as key, count(*)::integer as n from unnest(p_freed) as k group by k) f
     join fencepost.gate g on g.key = f.key
     where g.paused_at is null -- guard: hand_over.paused
-      and not fencepost.halted(g.key) -- guard: hand_over.halted
       and g.held <= coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)); -- guard: hand_over.lowered
   end if;
   if v_keys is not null then

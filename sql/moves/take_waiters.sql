@@ -1,7 +1,8 @@
 -- take_waiters(keys, counts) → rows of `waiting`
 --
 -- Takes the first waiters of each gate out of `waiting`, at most `count` of each. Part of hand_over and admit, which
--- have slots for them. Jobs of a paused queue or task are sent aside on the way, without a slot.
+-- have slots for them. Jobs of a paused queue or task are sent aside on the way, without a slot. At a gate that is halted,
+-- only those that have begun before, and come back after a failure or a wait.
 -- Locks: rows of `waiting`, skipping locked ones.
 create or replace function fencepost.take_waiters(p_keys text[], p_counts integer[]) returns setof fencepost.waiting
 language plpgsql
@@ -29,6 +30,7 @@ begin
           cross join lateral (
             select q.ctid from fencepost.waiting q
             where q.gate = k.key
+              and (q.tries > 0 or not fencepost.halted(k.key)) -- guard: take_waiters.halted
               and (k.key not like 'fifo:%' -- nobody passes a head that a cancel has locked, and may leave
                 or q.seq = (select min(h.seq) from fencepost.waiting h
                             where h.gate = k.key and h.rank = 0)) -- guard: take_waiters.head
@@ -48,6 +50,7 @@ begin
     for v_found in
       select q.ctid as at, q as waiter from fencepost.waiting q
       where q.gate = p_keys[i]
+        and (q.tries > 0 or not fencepost.halted(p_keys[i])) -- guard: take_waiters.halted_aside
         and (p_keys[i] not like 'fifo:%'
           or q.seq = (select min(h.seq) from fencepost.waiting h where h.gate = p_keys[i] and h.rank = 0))
       order by q.rank, q.seq

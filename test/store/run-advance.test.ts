@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { advance, ringTimers } from '../../src/store/runs.js'
-import { fail, finish } from '../../src/store/settle.js'
+import { promoteDue, wake } from '../../src/store/control.js'
+import { fail, finish, park } from '../../src/store/settle.js'
 import type { Change } from '../../src/workflow/run.js'
 import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
@@ -248,13 +249,12 @@ describe('a list one of whose items has failed', () => {
   /** One item has failed, two others run, two wait at the gate of the list. */
   async function setupFailed({ own }: { own: boolean }) {
     const world = await setupRunMoves()
-    const run = await world.start(list('concurrency: 3'))
+    const run = await world.start(list('concurrency: 3\n    retry: { count: 1 }'))
     await world.steps.advanceAll()
     const leases = [await world.takeItem('item'), await world.takeItem('item'), await world.takeItem('item')] as const
-    const session = await Session.open(world)
-    if (!own) await session.begin()
-    await fail(own ? world.db : session, [{ ...leases[0], errorText: '{"message":"no"}', delayMs: 0, final: true }])
-    if (!own) await session.commit()
+    const failure = { ...leases[0], errorText: '{"message":"no"}', delayMs: 0, final: true }
+    if (own) await fail(world.db, [failure])
+    else await world.db.transaction((tx) => fail(world.db, [failure], tx)) // its slot is told of by a nudge
     const heed = () => world.sql('select fencepost.admit(null, true, true, 200)')
     const waiting = async () => (await world.sql('select job_id from fencepost.waiting')).length
     return { ...world, run, leases, heed, waiting }
@@ -272,6 +272,45 @@ describe('a list one of whose items has failed', () => {
     await heed()
 
     expect(await waiting()).toBe(2)
+  })
+
+  it('admits nobody while something else is paused, either', async () => {
+    const { waiting, heed, sql } = await setupFailed({ own: false })
+    await sql(`select fencepost.pause('queue:other')`)
+
+    await heed()
+
+    expect(await waiting()).toBe(2)
+  })
+
+  it('lets those go on that had begun, and come back after a failure', async () => {
+    const { db, run, leases, steps, heed, runItems, stateOf, advance: pass } = await setupFailed({ own: true })
+    await steps.advanceAll()
+    await fail(
+      db,
+      leases.slice(1).map((lease) => ({ ...lease, errorText: '{}', delayMs: 1_000, final: false })),
+    )
+    await pass(1_001)
+    await promoteDue(db)
+    await heed()
+
+    expect(await runItems(['item'])).toBe(2)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('lets those go on that had begun, and come back after a wait', async () => {
+    const { db, run, leases, steps, heed, runItems, stateOf } = await setupFailed({ own: true })
+    await steps.advanceAll()
+    for (const lease of leases.slice(1)) {
+      await park(db, lease, 'go', null)
+      await wake(db, lease.jobId, 'go', 'null')
+    }
+    await heed()
+
+    expect(await runItems(['item'])).toBe(2)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
   })
 
   it('leaves no gate behind', async () => {
