@@ -8,11 +8,16 @@ it('FM_007: undisturbed, five items run three at a time, and validate runs once,
   const { fp, db, sql } = await setupWorker()
   const done: unknown[] = []
   let [running, most] = [0, 0]
+  let threeRun = () => {}
+  const three = new Promise<void>((resolve) => {
+    threeRun = resolve
+  })
   const check = task('check', {
     input: anything,
     async run(input) {
       most = Math.max(most, ++running)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      if (running === 3) threeRun()
+      await three // so many at once, and then as they come
       running--
       done.push(input)
     },

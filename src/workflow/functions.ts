@@ -9,7 +9,7 @@ import { textFunctions } from './functions/text-functions.js'
  * The functions that every expression may call, as f(x, y) or as x.f(y). Those that do not simply take values, has(),
  * default(), map() and the like, are in expression/forms.ts. docs/reference/expressions.md describes all of them.
  */
-export const libraryFunctions: ReadonlyMap<string, LibraryFunction> = new Map(
+export const functionsByName: ReadonlyMap<string, LibraryFunction> = new Map(
   [...textFunctions, ...listFunctions, ...objectFunctions, ...numberFunctions, ...conversionFunctions].map((each) => [
     each.name,
     each,

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest'
+import { onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import { fencepost, task } from '../../src/index.js'
 import { setup } from '../harness/setup.js'
@@ -54,11 +54,11 @@ export async function setupWorkflows(files: Files = {}, { withWorker = true }: {
       id: string,
       isSo: (run: Awaited<ReturnType<typeof fp.workflows.run>>) => boolean = (run) => run.endedAt !== null,
     ) {
-      for (;;) {
+      const asked = async () => {
         const run = await fp.workflows.run(id)
-        if (isSo(run)) return run
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        return isSo(run) && run
       }
+      return vi.waitUntil(asked, { timeout: 60_000, interval: 20 })
     },
     /** Waits until one more job of the task `hold` runs. */
     held: () => (held.length > 0 ? Promise.resolve() : new Promise<void>((resolve) => isHeld.push(resolve))),

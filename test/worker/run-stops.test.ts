@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { setupRuns, workflowOf } from '../harness/workflows.js'
 
@@ -76,8 +75,7 @@ it('a paused run with a sub-workflow can be cancelled with allow_finish', async 
 })
 
 it('begins no item after a cancel of a paused run was answered', async () => {
-  const { start, fp, cues, sql, work } = await setupRuns({ workers: 1 })
-  void work
+  const { start, fp, cues, sql } = await setupRuns()
   cues.hold('a')
   onTestFinished(() => cues.release('a'))
   const { id } = await start(`
@@ -96,7 +94,8 @@ tasks:
   )
   await sql('create trigger keep_busy before update on fencepost.run for each row execute function keep_busy()')
   await fp.workflows.cancel(id)
-  await pause(1_000)
+  // With the answer, there is nothing left that a worker could begin.
+  expect(await sql(`select place from fencepost.jobs where place <> 'finished'`)).toEqual([])
   await sql('drop trigger keep_busy on fencepost.run')
   expect(cues.seen).toEqual(['a'])
 })
@@ -114,7 +113,10 @@ it('begins no task of a sub-workflow after a cancel was answered', async () => {
   await sql('create trigger keep_busy before update on fencepost.run for each row execute function keep_busy()')
   await fp.workflows.cancel(id)
   cues.release('one')
-  await pause(1_500)
+  await until(
+    async () =>
+      (await sql('select 1 from fencepost.run where parent_id = $1 and ended_at is not null', [id])).length > 0,
+  )
   await sql('drop trigger keep_busy on fencepost.run')
   expect(cues.seen).toEqual(['one'])
 })
@@ -185,7 +187,7 @@ tasks:
 })
 
 it('a sub-workflow whose parameters are too large fails its task', async () => {
-  const { start, fp, tasks } = await setupRuns()
+  const { run, fp, tasks } = await setupRuns()
   await fp.workflows.deploy(
     workflowOf(
       `
@@ -196,7 +198,7 @@ tasks: [{ name: idle, action: core.noop }]
       tasks,
     ),
   )
-  const { id } = await start(
+  const ended = await run(
     `
 name: w
 parameters: { text: string }
@@ -205,8 +207,7 @@ tasks:
 `,
     { text: 'x'.repeat(800_000) },
   )
-  await pause(2_000)
-  expect(await fp.workflows.run(id)).toMatchObject({ state: 'succeeded', taskRuns: [{ task: 'sub', state: 'failed' }] })
+  expect(ended).toMatchObject({ state: 'succeeded', path: ['sub#1 failed'] })
 })
 
 it('tells the same items of a task that stopped early, then and later', async () => {

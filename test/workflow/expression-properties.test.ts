@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type Json, jsonText } from '../../src/job/json.js'
 import { compileExpression, ExpressionError, type Scope, type ScopeName } from '../../src/workflow/expression.js'
 import { forms } from '../../src/workflow/expression/forms.js'
-import { libraryFunctions } from '../../src/workflow/functions.js'
+import { functionsByName } from '../../src/workflow/functions.js'
 import { compileTemplate } from '../../src/workflow/template.js'
 
 const names: readonly ScopeName[] = [
@@ -93,7 +93,7 @@ const expression = fc.letrec<{ cel: string }>((tie) => {
       fc
         .array(fc.tuple(fc.constantFrom('a', 'b', '__proto__'), cel), { maxLength: 2 })
         .map((entries) => `{${entries.map(([name, value]) => `'${name}': ${value}`).join()}}`),
-      fc.constantFrom(...libraryFunctions.values()).chain(({ name, argumentsMin, argumentsMax }) =>
+      fc.constantFrom(...functionsByName.values()).chain(({ name, argumentsMin, argumentsMax }) =>
         fc
           .integer({ min: argumentsMin, max: Math.min(3, argumentsMax) })
           .chain(args)

@@ -5,7 +5,7 @@ import { limits } from '../../src/limits.js'
 import { packageRoot } from '../../src/package-root.js'
 import type { Scope, ScopeName } from '../../src/workflow/expression.js'
 import { forms } from '../../src/workflow/expression/forms.js'
-import { libraryFunctions } from '../../src/workflow/functions.js'
+import { functionsByName } from '../../src/workflow/functions.js'
 import { compileTemplate } from '../../src/workflow/template.js'
 import { refusal } from './refusal.js'
 
@@ -35,7 +35,7 @@ describe('docs/reference/expressions.md', () => {
   })
 
   it('has an example with every function', () => {
-    const called = [...libraryFunctions.keys(), ...forms.keys()].filter(
+    const called = [...functionsByName.keys(), ...forms.keys()].filter(
       (name) => !examples.some(([source]) => new RegExp(`\\b${name}\\(`).test(source)),
     )
     expect(called).toEqual([])
@@ -43,7 +43,7 @@ describe('docs/reference/expressions.md', () => {
 
   it('has a row for every function, with the arguments that it takes, and for no other', () => {
     const rows = [...page.matchAll(/^\| `([\w.]+\(.*?\))` \|/gm)].map(([, signature]) => signature as string)
-    const written = [...libraryFunctions.values(), ...forms.values()].map(({ signature }) => signature)
+    const written = [...functionsByName.values(), ...forms.values()].map(({ signature }) => signature)
     const further = ['list.map(x, condition, value)', 'succeeded()', 'failed()', 'timed_out()', 'result()']
     expect(rows.sort()).toEqual([...written, ...further].sort())
   })

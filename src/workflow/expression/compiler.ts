@@ -1,6 +1,6 @@
 import type { Json } from '../../job/json.js'
 import { limits } from '../../limits.js'
-import { libraryFunctions } from '../functions.js'
+import { functionsByName } from '../functions.js'
 import { Call, type LibraryFunction } from '../functions/library-function.js'
 import { type Access, memberIfThere, missing } from './access.js'
 import { checkCount } from './argument-count.js'
@@ -177,7 +177,7 @@ export class Compiler implements Compiling {
       if (name === 'result') this.usesResult = true
       return ending(name, place)
     }
-    const found: Form | LibraryFunction | undefined = forms.get(name) ?? libraryFunctions.get(name)
+    const found: Form | LibraryFunction | undefined = forms.get(name) ?? functionsByName.get(name)
     if (!found) throw unknownFunction(name, namePlace, this.#names, locals)
     checkCount(found, nodes.length, node.op === 'rcall', place)
     if ('compile' in found) return found.compile(this, nodes, locals, place)

@@ -1,6 +1,6 @@
 import { nearestName } from '../../task/nearest-name.js'
 import type { ExpressionError } from '../expression-error.js'
-import { functionsElsewhere, libraryFunctions } from '../functions.js'
+import { functionsElsewhere, functionsByName } from '../functions.js'
 import { forms } from './forms.js'
 import type { Place } from './place.js'
 import type { Locals } from './run.js'
@@ -18,7 +18,7 @@ export function unknownName(name: string, place: Place, names: readonly ScopeNam
   if (isValueName(name)) return notHere(name, name, place, known)
   if ((endingFunctions as readonly string[]).includes(name))
     return place.error(`${name} is a function`, `Write ${name}().`)
-  if (libraryFunctions.has(name) || forms.has(name)) return place.error(`${name} is a function`, `Write ${name}(…).`)
+  if (functionsByName.has(name) || forms.has(name)) return place.error(`${name} is a function`, `Write ${name}(…).`)
   const nearest = nearestName(name, known)
   return place.error(`${name} is not known`, `${didYouMean(nearest)}${dash(place)}${listed(known)}`)
 }
@@ -36,7 +36,7 @@ export function unknownFunction(
   if (isValueName(name) || locals.includes(name)) return place.error(`${name} is a value, not a function`)
   const elsewhere = Object.hasOwn(functionsElsewhere, name) ? functionsElsewhere[name] : undefined
   const endings = names.includes('ending') ? endingFunctions : []
-  const nearest = nearestName(name, [...libraryFunctions.keys(), ...forms.keys(), ...endings])
+  const nearest = nearestName(name, [...functionsByName.keys(), ...forms.keys(), ...endings])
   const hint = elsewhere ?? `${didYouMean(nearest)}docs/reference/expressions.md lists the functions.`
   return place.error(`there is no function ${name}()`, hint)
 }
