@@ -47,10 +47,6 @@ export function roomFor(task: TaskRun): number {
   return Math.max(0, task.concurrency - (task.dispatched - task.succeeded - task.failed))
 }
 
-export function keyOf({ task, ordinal }: TaskRun): string {
-  return `${task}/${ordinal}`
-}
-
 export function errorOf({ outcome, reason, code, message }: Ending, error: Json, item: number | null): Trouble {
   const described = (error ?? {}) as { message?: string }
   const told = {
@@ -68,4 +64,10 @@ export function itemsTrouble({ failed, total, error }: TaskRun): Trouble {
     code: 'FP_ITEMS_FAILED',
     message: `${failed} of ${total} items did not succeed; the first: ${first}`,
   }
+}
+
+/** There is nothing to make of it now. */
+export function isMade(task: Active): boolean {
+  const isOpen = !task.ended && task.state === 'running' && task.stop === null
+  return !isOpen || task.dispatched === task.total || roomFor(task) === 0
 }

@@ -1,26 +1,6 @@
 import type { Json } from '../job/json.js'
 import { limits } from '../limits.js'
-import { type Expression, ExpressionError, type Scope } from './expression.js'
-import { type Active, errorOf, itemsAtOnce, itemsTrouble, keyOf, newTaskRun, roomFor } from './active-task-run.js'
-import { Joins } from './joins.js'
-import { progressOf } from './progress.js'
-import { type Ended, type Known, Missing, type Situation, type StartableWorkflow } from './situation.js'
-import { reachableFrom } from './graph.js'
-import type { Plan, TaskPlan } from './plan.js'
-import type {
-  Change,
-  Ending,
-  ItemJobs,
-  Letter,
-  NewRun,
-  Progress,
-  Run,
-  RunState,
-  Status,
-  TaskRun,
-  Trouble,
-} from './run.js'
-import type { Template } from './template.js'
+import { type Active, errorOf, isMade, itemsAtOnce, itemsTrouble, newTaskRun } from './active-task-run.js'
 import {
   ActionFailure,
   concurrencyOf,
@@ -34,14 +14,21 @@ import {
   type Wait,
   waitOf,
 } from './built-in-actions.js'
+import { ExpressionError, type Scope } from './expression.js'
+import { type Fired, transitionsOf } from './fired-transitions.js'
+import { reachableFrom } from './graph.js'
+import { ItemMaker } from './item-maker.js'
+import { Joins } from './joins.js'
+import { Mailbox, type Message } from './mailbox.js'
+import { Outlook, type Uses } from './outlook.js'
+import type { Plan, TaskPlan } from './plan.js'
+import { progressOf } from './progress.js'
+import type { Change, Ending, Letter, Progress, Run, RunState, Status, TaskRun, Trouble } from './run.js'
+import { runOutput } from './run-output.js'
+import { type Ended, Missing, type Situation } from './situation.js'
 
 /** Activations begun in one advance; more wait for the next, so that a tight cycle cannot hold a worker. */
 const begunMax = 200
-/** Letters whose ids are remembered: who repeats one does so soon. */
-const heardMax = 100
-/** And how long their inputs may be together: the change is one message to the database. */
-const itemsBytesMax = 16 * 1_048_576
-
 /** Decides what follows from what a run was told: pure, and the same for workers and for rehearsals. */
 export function decide(situation: Situation): Change {
   return new Conductor(situation).decide()
@@ -50,39 +37,40 @@ export function decide(situation: Situation): Change {
 class Conductor {
   readonly #run: Run
   readonly #plan: Plan
-  readonly #known: Known
   readonly #letters: readonly Letter[]
   readonly #nowMs: number
   readonly #active: Active[]
   readonly #progress: Progress
   readonly #joins: Joins
-  readonly #ended = new Map<string, Ended>()
-  #vars: Record<string, Json>
+  readonly #mailbox: Mailbox
+  readonly #outlook: Outlook
+  readonly #items: ItemMaker
+  #vars: Readonly<Record<string, Json>>
   #state: RunState
   #error: Trouble | null
   #output: Json = null
   #begun = 0
-  #bytes = 0
   #endings = 0
   readonly #isFaulty: boolean
   readonly #isLate: () => boolean
   readonly #change = {
     timers: [] as Change['timers'][number][],
     watch: [] as Change['watch'][number][],
-    runs: [] as NewRun[],
-    jobs: [] as ItemJobs[],
   }
 
-  constructor({ run, plan, active, letters, nowMs, known, fault, isLate = () => false }: Situation) {
+  constructor(situation: Situation) {
+    const { run, plan, active, letters, nowMs, known, fault, isLate = () => false } = situation
     this.#run = run
     this.#plan = plan
-    this.#known = known
     this.#letters = letters
     this.#nowMs = nowMs
     this.#active = active.map((task) => ({ ...task, isNew: false, items: null, ended: false }))
     this.#progress = progressOf(run.progress)
     this.#joins = new Joins(plan, this.#progress.joins)
-    this.#vars = { ...run.vars }
+    this.#mailbox = new Mailbox(this.#progress)
+    this.#outlook = new Outlook(situation, this.#progress.latest)
+    this.#items = new ItemMaker(known, isLate)
+    this.#vars = run.vars
     this.#state = run.state
     this.#error = run.error
     this.#isFaulty = fault !== undefined
@@ -135,19 +123,11 @@ class Conductor {
     }
   }
 
-  /** What nothing waits for yet is kept. */
-  #hear({ kind, task: name, ordinal, payload: { id, said } }: Extract<Letter, { kind: 'signal' | 'answer' }>): void {
-    if (this.#progress.heard.includes(id)) return
-    this.#progress.heard.splice(0, Math.max(0, this.#progress.heard.length - heardMax))
-    this.#progress.heard.push(id)
-    const isFor = (task: Active) =>
-      kind === 'answer'
-        ? task.task === name && task.ordinal === ordinal
-        : task.action === 'wait.signal' && isNamed(task.input, name)
-    const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && isFor(task))
-    if (waits) this.#end(waits, 'succeeded', said, null)
-    else if (kind === 'signal') this.#progress.signals.push({ name, payload: said })
-    else if (this.#progress.ordinals[name] === undefined && ordinal === 1) this.#progress.answers[name] = said
+  #hear(message: Message): void {
+    if (!this.#mailbox.hear(message)) return
+    const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && isFor(message, task))
+    if (waits) this.#end(waits, 'succeeded', message.payload.said, null)
+    else this.#mailbox.keep(message)
   }
 
   #find(name: string | undefined, ordinal: number | undefined): Active | undefined {
@@ -158,7 +138,7 @@ class Conductor {
     if (this.#state !== 'running') return // cancelled before it began, or it cannot begin
     this.#setDeadline()
     try {
-      this.#vars = this.#plan.vars.evaluate({ parameters: this.#run.parameters, run: this.#runScope() }) as Record<
+      this.#vars = this.#plan.vars.evaluate({ parameters: this.#run.parameters, run: this.#outlook.run }) as Record<
         string,
         Json
       >
@@ -184,7 +164,7 @@ class Conductor {
       if (!plan || later.has(other) || this.#find(other, ordinal)) continue
       if (status === 'cancelled') this.#activate(plan, null)
       else {
-        const error = this.#resultOf(other, ordinal).error as Trouble | null
+        const error = this.#outlook.resultOf(other, ordinal).error as Trouble | null
         this.#follow({ ...newTaskRun(plan, ordinal, null), state: status, error, ended: true }, plan, status)
       }
     }
@@ -230,9 +210,7 @@ class Conductor {
       if (ending.outcome !== 'cancelled')
         task.error ??= errorOf(ending, task.ending?.error ?? null, this.#isSingle(task) ? null : item)
     }
-    if (this.#isSingle(task))
-      this.#ended.set(keyOf(task), { result: task.ending?.result ?? null, error: task.error as Json })
-    else if (task.failed > 0 && this.#itemsOf(task)?.onFailure === 'fail') task.stop ??= 'unstarted'
+    if (!this.#isSingle(task) && task.failed > 0 && this.#itemsOf(task)?.onFailure === 'fail') task.stop ??= 'unstarted'
   }
 
   #isSingle(task: TaskRun): boolean {
@@ -257,7 +235,7 @@ class Conductor {
       const isWhole = task.dispatched === task.total
       if (!isWhole && task.stop === null) continue
       task.total = task.dispatched
-      const result = this.#isSingle(task) ? (this.#ended.get(keyOf(task))?.result ?? null) : undefined
+      const result = this.#isSingle(task) ? (task.ending?.result ?? null) : undefined
       const mayFail = this.#itemsOf(task)?.onFailure === 'continue'
       if (isWhole && (task.failed === 0 || (mayFail && task.stop === null))) this.#end(task, 'succeeded', result, null)
       else if (task.error === null)
@@ -274,14 +252,8 @@ class Conductor {
     task.ended = true
     task.state = status
     task.error = error
-    if (result !== undefined) {
-      this.#ended.set(keyOf(task), { result, error: error as Json })
-      if (!isJob(task.action) && !isRun(task.action)) task.result = result
-      if (!this.#isSingle(task) && Array.isArray(result)) {
-        const items = result.map((each) => ({ status: 'succeeded' as const, result: each, error: null }))
-        this.#ended.set(keyOf(task), { result, error: null, items })
-      }
-    }
+    if (result !== undefined && !isJob(task.action) && !isRun(task.action)) task.result = result
+    this.#outlook.note(task, result === undefined ? undefined : endedWith(result, !this.#isSingle(task)))
     this.#progress.latest[task.task] = { ordinal: task.ordinal, status }
     const plan = this.#plan.tasks.get(task.task)
     if (this.#state !== 'running') this.#progress.cutOff.push({ task: task.task, ordinal: task.ordinal, status })
@@ -290,13 +262,13 @@ class Conductor {
 
   /** Fires the transitions. One whose expression fails makes the task a failed one, and is not taken. */
   #follow(task: Active, plan: TaskPlan, status: Status): void {
-    let fired = this.#fired(task, plan, status, true)
+    let fired = transitionsOf(plan, task, status, this.#outlook, this.#vars, true)
     if (fired instanceof ExpressionError) {
       status = 'failed'
       task.state = status
       task.error = troubleOf(fired, `next of ${task.task}`)
       this.#progress.latest[task.task] = { ordinal: task.ordinal, status }
-      fired = this.#fired(task, plan, status, false) as Fired
+      fired = transitionsOf(plan, task, status, this.#outlook, this.#vars, false) as Fired
     }
     this.#vars = fired.vars
     const wasDealtWith = [...fired.do].some((target) => target !== 'continue' && target !== 'fail')
@@ -324,59 +296,6 @@ class Conductor {
       if (target === 'retry' || next.definition.join === null || this.#joins.arrive(task.task, next))
         this.#activate(next, task)
     }
-  }
-
-  #fired(task: Active, plan: TaskPlan, status: Status, strict: boolean): Fired | ExpressionError {
-    const targets = new Set<string>()
-    let vars = this.#vars
-    for (const { when, publish, do: targetsOf } of plan.next) {
-      try {
-        const scope = (uses: Uses): Scope => ({
-          ...this.#scope(uses, vars),
-          error: task.error as Json,
-          status,
-          ...(uses.usesResult && { result: this.#resultOf(task.task, task.ordinal).result }),
-        })
-        if (when && !when.test(scope(when))) continue
-        vars = { ...vars, ...(publish.evaluate(scope(publish)) as Record<string, Json>) }
-      } catch (error) {
-        if (!(error instanceof ExpressionError)) throw error
-        if (strict) return error
-        continue
-      }
-      for (const target of targetsOf.length > 0 ? targetsOf : ['continue']) targets.add(target)
-    }
-    return { vars, do: targets }
-  }
-
-  #scope({ taskNames, usesAllTasks }: Uses, vars: Record<string, Json> = this.#vars): Scope {
-    const names = usesAllTasks ? this.#plan.tasks.keys() : taskNames
-    const tasks = Object.create(null) as Record<string, Json>
-    for (const name of names) {
-      const latest = this.#progress.latest[name]
-      if (!latest) continue
-      const { result, error, items } = this.#resultOf(name, latest.ordinal)
-      tasks[name] = {
-        status: latest.status,
-        ordinal: latest.ordinal,
-        result,
-        error,
-        ...(items && { items: items as unknown as Json }),
-      }
-    }
-    return { parameters: this.#run.parameters, vars, tasks, run: this.#runScope() }
-  }
-
-  #runScope(): Json {
-    const { id, workflow, version } = this.#run
-    return { id, workflow, version }
-  }
-
-  #resultOf(task: string, ordinal: number): Ended {
-    const ended = this.#ended.get(`${task}/${ordinal}`) ?? this.#known.result(task, ordinal)
-    if (!ended) throw new Missing({ task, ordinal })
-    const now = this.#active.find((each) => each.ended && each.task === task && each.ordinal === ordinal)
-    return now ? { ...ended, error: now.error as Json } : ended
   }
 
   #activate(plan: TaskPlan, from: TaskRun | null): void {
@@ -415,19 +334,20 @@ class Conductor {
           : items.concurrency
         task.concurrency = concurrency as number | null
         if (isInline(action)) {
+          const inputOf = this.#inputOf(plan)
           const results = list.map((item, index) => {
             if (this.#isLate())
               throw new ActionFailure('its items take too long to tell; give them to a task', 'FP_ITEMS_TOO_COSTLY')
-            return runInline(action, this.#input(plan, item, index))
+            return runInline(action, inputOf(item, index))
           })
           task.dispatched = task.succeeded = list.length
           return this.#end(task, 'succeeded', results, null)
         }
         if (list.length === 0) return this.#end(task, 'succeeded', [], null)
       } else if (isInline(action)) {
-        return this.#end(task, 'succeeded', runInline(action, this.#input(plan)), null)
+        return this.#end(task, 'succeeded', runInline(action, this.#inputOf(plan)(undefined, 0)), null)
       } else if (isWait(action)) {
-        return this.#wait(task, waitOf(action, this.#input(plan), this.#nowMs), timeoutMs)
+        return this.#wait(task, waitOf(action, this.#inputOf(plan)(undefined, 0), this.#nowMs), timeoutMs)
       }
       if (isRun(action) && timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
     } catch (error) {
@@ -439,16 +359,9 @@ class Conductor {
   #wait(task: Active, wait: Wait, timeoutMs: number | null): void {
     task.state = 'waiting'
     task.input = wait.input
-    if (wait.name !== undefined) {
-      const kept = this.#progress.signals.findIndex(({ name }) => name === wait.name)
-      if (kept >= 0)
-        return this.#end(task, 'succeeded', this.#progress.signals.splice(kept, 1)[0]?.payload ?? null, null)
-    }
-    if (wait.asks && task.task in this.#progress.answers) {
-      const answer = this.#progress.answers[task.task] ?? null
-      delete this.#progress.answers[task.task]
-      return this.#end(task, 'succeeded', answer, null)
-    }
+    const early = wait.name === undefined ? undefined : this.#mailbox.takeSignal(wait.name)
+    const kept = wait.asks ? this.#mailbox.takeAnswer(task.task) : early
+    if (kept) return this.#end(task, 'succeeded', kept.said, null)
     if (wait.run === this.#run.id) throw new ActionFailure('a run cannot wait for its own end', 'FP_INPUT_INVALID')
     if (wait.run !== undefined) this.#change.watch.push({ task: task.task, ordinal: task.ordinal, run: wait.run })
     if (wait.at !== undefined) {
@@ -467,118 +380,29 @@ class Conductor {
     this.#change.timers.push({ task: task.task, ordinal: task.ordinal, kind, ms })
   }
 
-  #input(plan: TaskPlan, item?: Json, index?: number): Json {
-    const scope = this.#scope(plan.input)
-    return plan.input.evaluate(index === undefined ? scope : { ...scope, item: item as Json, index })
+  /** What they see is the same for all items, and may be long: it is gathered once. */
+  #inputOf({ input, definition }: TaskPlan): (item: Json | undefined, index: number) => Json {
+    const scope = this.#scope(input)
+    return definition.items
+      ? (item = null, index) => input.evaluate({ ...scope, item, index })
+      : () => input.evaluate(scope)
   }
 
-  /** Makes the next items of a task run. */
+  #scope(uses: Uses): Scope {
+    return this.#outlook.scope(uses, this.#vars)
+  }
+
+  /** Makes the next items of a task run. What cannot be made: what was made before it is let end, then the task has failed. */
   #dispatch(task: Active): void {
     const plan = this.#plan.tasks.get(task.task)
-    if (!plan || this.#isMade(task)) return
-    const { items } = plan.definition
-    const from = task.dispatched
-    const slice: readonly (Json | undefined)[] = items ? (task.slice ?? []).slice(0, roomFor(task)) : [undefined]
-    const inputs: Json[] = []
-    let unmade = false
-    try {
-      for (const item of slice) {
-        const input = items ? this.#input(plan, item, from + inputs.length) : this.#input(plan)
-        this.#bytes += JSON.stringify(input).length
-        if (this.#bytes > itemsBytesMax && inputs.length > 0) break
-        inputs.push(input)
-        if (this.#isLate()) break
-      }
-    } catch (error) {
-      if (error instanceof Missing) throw error
-      task.error = troubleOf(error, `input of ${task.task}`)
-      unmade = true
-    }
-    task.slice = task.slice?.slice(inputs.length) ?? null
-    if (inputs.length > 0) {
-      if (isRun(task.action)) this.#makeRuns(task, from, inputs)
-      else this.#makeJobs(task, plan, from, inputs)
-    }
-    if (unmade) this.#endUnmade(task)
-  }
-
-  /** An input that cannot be told: what was made before it is let end, then the task has failed. */
-  #endUnmade(task: Active): void {
+    if (!plan || isMade(task)) return
+    const trouble = this.#items.make(task, plan, this.#inputOf(plan))
+    if (!trouble) return
+    task.error = trouble
     task.stop = 'unstarted'
     if (task.dispatched > task.succeeded + task.failed) return
     task.total = task.dispatched
-    this.#end(task, 'failed', this.#isSingle(task) ? null : undefined, task.error)
-  }
-
-  /** There is nothing to make of it now. */
-  #isMade(task: Active): boolean {
-    return (
-      task.ended ||
-      task.state !== 'running' ||
-      task.stop !== null ||
-      task.dispatched === task.total ||
-      roomFor(task) === 0
-    )
-  }
-
-  #makeJobs(task: Active, plan: TaskPlan, from: number, inputs: readonly Json[]): void {
-    const { retry, timeoutMs, delayMs, action } = plan.definition
-    const concurrency = task.concurrency !== null && task.concurrency < task.total ? task.concurrency : null
-    const halt = concurrency !== null && plan.definition.items?.onFailure === 'fail'
-    const policy =
-      retry === null && timeoutMs === null && !halt
-        ? null
-        : {
-            ...(halt && { halt }),
-            ...(timeoutMs !== null && { timeoutMs }),
-            ...(retry && {
-              retry: {
-                limit: retry.count,
-                delayMs: retry.delayMs,
-                delayMsMax: retry.maxDelayMs,
-                backoff: retry.backoff,
-                ...(retry.when !== null && { when: retry.when }),
-              },
-            }),
-          }
-    task.dispatched += inputs.length
-    this.#change.jobs.push({
-      task: task.task,
-      ordinal: task.ordinal,
-      action,
-      from,
-      inputs,
-      delayMs,
-      failuresMax: retry?.count ?? null,
-      policy,
-      concurrency,
-    })
-  }
-
-  #makeRuns(task: Active, from: number, inputs: readonly Json[]): void {
-    const name = task.action.slice('workflow.'.length)
-    const workflow = this.#known.workflow(name)
-    if (workflow === undefined) throw new Missing({ workflow: name })
-    for (const [index, input] of inputs.entries()) {
-      const checked = workflow?.check(input) ?? { problem: `there is no workflow ${name}` }
-      if ('problem' in checked) {
-        task.error = { code: 'FP_WORKFLOW_PARAMETERS', message: checked.problem }
-        task.stop = 'unstarted'
-        break
-      }
-      const { version, needs } = workflow as StartableWorkflow
-      this.#change.runs.push({
-        task: task.task,
-        ordinal: task.ordinal,
-        item: from + index,
-        workflow: name,
-        version,
-        needs,
-        parameters: checked.parameters,
-      })
-      task.dispatched++
-    }
-    if (task.stop !== null && inputs.length > 0) this.#endUnmade(task)
+    this.#end(task, 'failed', this.#isSingle(task) ? null : undefined, trouble)
   }
 
   #fail(error: Trouble): void {
@@ -614,31 +438,12 @@ class Conductor {
     else if (this.#state === 'cancelling') this.#state = 'cancelled'
     else return
     if (this.#isFaulty) return // its output may be what could not be stored
-    try {
-      this.#output = this.#plan.output.evaluate(this.#scope(this.#plan.output))
-    } catch (error) {
-      if (error instanceof Missing) throw error
-      if (this.#state !== 'succeeded') this.#output = this.#partialOutput()
-      else {
-        this.#state = 'failed'
-        this.#error = troubleOf(error, 'output')
-      }
+    const told = runOutput(this.#plan, (uses) => this.#scope(uses), this.#state !== 'succeeded')
+    if ('output' in told) this.#output = told.output
+    else {
+      this.#state = 'failed'
+      this.#error = told.trouble
     }
-  }
-
-  /** Of a run that did not succeed: what can be told. */
-  #partialOutput(): Json {
-    if (Object.keys(this.#plan.outputs).length === 0) return null
-    return Object.fromEntries(
-      Object.entries(this.#plan.outputs).map(([name, template]) => {
-        try {
-          return [name, template.evaluate(this.#scope(template))]
-        } catch (error) {
-          if (error instanceof Missing) throw error
-          return [name, null]
-        }
-      }),
-    )
   }
 
   #toChange(): Change {
@@ -659,18 +464,20 @@ class Conductor {
       begin: this.#active.filter(({ isNew }) => isNew).map(plain),
       update: this.#active.filter(({ isNew }) => !isNew).map(plain),
       ...this.#change,
-      more: !isOver && this.#active.some((task) => !this.#isMade(task)),
+      runs: this.#items.runs,
+      jobs: this.#items.jobs,
+      more: !isOver && this.#active.some((task) => !isMade(task)),
     }
   }
 }
 
-type Uses = Pick<Expression & Template, 'taskNames' | 'usesAllTasks' | 'usesResult'>
-
-interface Fired {
-  readonly vars: Record<string, Json>
-  readonly do: Set<string>
+function isFor({ kind, task: name, ordinal }: Message, task: TaskRun): boolean {
+  if (kind === 'answer') return task.task === name && task.ordinal === ordinal
+  return task.action === 'wait.signal' && (task.input as { name?: Json } | null)?.name === name
 }
 
-function isNamed(input: Json, name: string): boolean {
-  return (input as { name?: Json } | null)?.name === name
+/** Of a list whose items needed nobody, or were none, each has succeeded. */
+function endedWith(result: Json, isList: boolean): Ended {
+  if (!isList || !Array.isArray(result)) return { result, error: null }
+  return { result, error: null, items: result.map((each) => ({ status: 'succeeded', result: each, error: null })) }
 }
