@@ -5,8 +5,9 @@ with placed as (
   union all select job_id, tries, failures, losses, releases, 0 from fencepost.delayed
   union all select job_id, tries, failures, losses, releases, 0 from fencepost.parked
   union all select job_id, tries, failures, losses, releases, 0 from fencepost.waiting
-  -- A first-try success is recorded by the outcome itself.
-  union all select job_id, tries, failures, losses, releases, (outcome = 'succeeded' and tries = 1)::int
+  -- A first-try success is recorded by the outcome itself. (One that was said of a lease which had run out, by a client of
+  -- SQS, before anyone received the message again, is in the log.)
+  union all select job_id, tries, failures, losses, releases, (outcome = 'succeeded' and tries = 1 and releases = 0)::int
             from fencepost.finished
 ), logged as (
   select job_id,

@@ -92,7 +92,7 @@ begin
         exit;
       end if;
 
-      perform 1 from fencepost.job j where j.id = v_job.id;
+      select * into v_job from fencepost.job j where j.id = job_id; -- guard: cancel.moved (a dead letter changes its queue)
       if not found then
         answer := 'missing';
         exit;

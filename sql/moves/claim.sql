@@ -1,4 +1,4 @@
--- claim(queue, limit, worker, tasks, turn, again, start, suspects)
+-- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
 --      claimed_at, expires_at, lease_ms, created_at, started, policy)
 --
@@ -14,13 +14,15 @@
 -- A job behind a gate is taken only for a free handler, never ahead: it would hold its slots in a worker's line. (Not so if
 -- `suspects` is null.)
 -- Of a group with a limit per process a worker gets only what it has room for.
--- What is paused is not claimed.
+-- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
+-- `visible_ms`: the lease lasts that long and has no heartbeat (sqs_receive).
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
-  p_again boolean default false, p_start integer default 0, p_suspects integer default null
+  p_again boolean default false, p_start integer default 0, p_suspects integer default null,
+  p_visible_ms integer default null, p_tries_max integer default null
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
@@ -89,6 +91,7 @@ begin
       where q.queue = p_queue
         and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
         and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
+        and (p_tries_max is null or q.tries < p_tries_max) -- guard: claim.tries_max
         and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
         and (v_rows = '{}' or q.ctid <> all (v_rows))
       order by q.priority, q.seq -- guard: claim.order
@@ -172,7 +175,7 @@ begin
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id, o.*
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.policy, j.lease_ms, j.created_at, j.gates as asked_gates,
+        select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at, j.gates as asked_gates,
                fencepost.clock() as claimed_at, -- guard: claim.clock
                (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
@@ -186,12 +189,14 @@ begin
     ), put as (
       insert into fencepost.leased
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
-         failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at)
+         failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at,
+         visible_at)
       select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
              case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
              l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
              case when l.asked_gates @? '$[*].overrunMs' then l.claimed_at + interval '1 ms' * (
-               select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end
+               select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end,
+             l.claimed_at + p_visible_ms * interval '1 ms'
       from leases l
     )
     select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,

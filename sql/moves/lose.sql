@@ -1,13 +1,15 @@
--- lose(limit) → (job_id, lease_id, worker, answer, outcome)
+-- lose(limit, queue) → (job_id, lease_id, worker, answer, outcome)
 --
 -- Move, for leases that have run out by the database's clock: leased → place(), or → finished(failed) when the losses
 -- are used up, or → finished(cancelled) when a cancel was requested. Adds one to `losses` if the handler had started,
 -- otherwise to `releases`. Safe from any number of processes at any time.
 -- Answers: `lost`, `released` (it had not started), `failed`, `cancelled`.
--- A job that goes on keeps its gates, unless it has overrun one.
+-- A job that goes on keeps its gates, unless it has overrun one, or had a lease without a heartbeat: then others may hold
+-- the same strict gate, and it waits for them.
+-- `queue`: only leases without a heartbeat, of that queue; there is an index for them.
 -- Locks: lease rows, skipping locked ones: a lease whose settle or heartbeat is in flight is not lost. Then those of
 --   admit().
-create or replace function fencepost.lose(p_limit integer default 1000)
+create or replace function fencepost.lose(p_limit integer default 1000, p_queue text default null)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -27,17 +29,25 @@ begin
   perform fencepost.durable(); -- guard: lose.durable
   with ended as (
     delete from fencepost.leased l
-    where l.ctid = any (array(
+    where l.ctid = any (case when p_queue is null then array(
       select q.ctid
       from fencepost.leased q
       where q.expires_at <= v_now -- guard: lose.expired
       order by q.lease_id
       limit p_limit
       for update -- guard: lose.recheck
-      skip locked)) -- guard: lose.skip_locked
+      skip locked) -- guard: lose.skip_locked
+    else array(
+      select q.ctid
+      from fencepost.leased q
+      where q.queue = p_queue and q.visible_at <= v_now -- guard: lose.visible
+      order by q.visible_at
+      limit p_limit
+      for update skip locked) end)
     returning l.*, l.started_at is not null as started -- guard: lose.started
   ), judged as (
     select o.*, case when o.outcome is not null then 0
+                     when o.visible_at is not null then 0 -- guard: lose.group
                      when o.overrun is not null then fencepost.fifo_held(o.gates, o.held)
                      else o.held end::smallint as kept -- guard: lose.slots
     from (

@@ -1,7 +1,8 @@
 -- release(job_ids, lease_ids, nonces, reason, own) → (job_id, lease_id, answer, outcome)
 --
 -- Move: leased → place(), by the worker's own decision (shutdown, no room, drained), with its seq, at no charge: adds
--- one to `releases`, which has no budget. It keeps its gates, unless it has overrun one. → finished(cancelled) when a cancel was requested.
+-- one to `releases`, which has no budget. It keeps its gates, unless it has overrun one, or
+-- had a lease without a heartbeat (see lose). → finished(cancelled) when a cancel was requested.
 -- Answers: `released`, `cancelled`; `already` if this very lease was released before; `stale` if it is no longer held.
 -- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
 -- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
@@ -36,6 +37,7 @@ begin
               case when l.cancel_requested_at is not null then 'cancelled' -- guard: release.cancel
               end::fencepost.outcome as outcome,
               case when l.cancel_requested_at is not null then 0
+                   when l.visible_at is not null then 0 -- guard: release.group
                    when l.overrun is not null then fencepost.fifo_held(l.gates, l.held)
                    else l.held end::smallint as kept -- guard: release.slots
   ), put_finished as (

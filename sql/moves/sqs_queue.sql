@@ -1,0 +1,124 @@
+-- sqs_create(name, settings, tags) → (made, id, settings): a queue that is there already is not touched, and told
+create or replace function fencepost.sqs_create(p_name text, p_settings jsonb, p_tags jsonb)
+returns table (made boolean, id bigint, settings jsonb)
+language plpgsql
+as $$
+#variable_conflict use_column
+begin
+  perform fencepost.durable();
+  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_name));
+  insert into fencepost.sqs_queue (name, created_at, modified_at, settings, tags)
+  values (p_name, fencepost.clock(), fencepost.clock(), p_settings, p_tags)
+  on conflict (name) do nothing -- guard: sqs_create.once
+  returning id, settings into id, settings;
+  made := found;
+  if not made then
+    select q.id, q.settings into id, settings from fencepost.sqs_queue q where q.name = p_name;
+  end if;
+  return next;
+end $$;
+
+-- sqs_set(name, settings) → whether there is such a queue. Null values take a setting away. The delay of a FIFO queue also
+-- holds for the messages that wait for it: otherwise a new one would overtake them.
+create or replace function fencepost.sqs_set(p_name text, p_settings jsonb) returns boolean
+language plpgsql
+as $$
+declare
+  v_delay_s integer := (p_settings ->> 'delaySeconds')::integer;
+begin
+  perform fencepost.durable();
+  update fencepost.sqs_queue q
+  set settings = jsonb_strip_nulls(q.settings || p_settings), modified_at = fencepost.clock()
+  where q.name = p_name;
+  if not found then
+    return false;
+  end if;
+  if p_name like '%.fifo' and v_delay_s is not null then
+    update fencepost.delayed d
+    set due_at = j.created_at + v_delay_s * interval '1 second' -- guard: sqs_set.fifo_delay
+    from fencepost.job j
+    where d.queue = p_name and d.tries = 0 and j.id = d.job_id;
+  end if;
+  perform pg_notify('fencepost.ready', p_name) where exists (select 1 from fencepost.sleeper s where s.queue = p_name);
+  return true;
+end $$;
+
+-- sqs_purge(name, every_ms) → `purged`, `no_queue`, or `too_soon` after another purge
+create or replace function fencepost.sqs_purge(p_name text, p_every_ms integer) returns text
+language plpgsql
+as $$
+begin
+  perform fencepost.durable();
+  update fencepost.sqs_queue q set purged_at = fencepost.clock()
+  where q.name = p_name
+    and (q.purged_at is null or q.purged_at <= fencepost.clock() - p_every_ms * interval '1 ms'); -- guard: sqs_purge.every
+  if not found then
+    return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'too_soon' else 'no_queue' end;
+  end if;
+  perform fencepost.sqs_clear(p_name, 'purged');
+  return 'purged';
+end $$;
+
+-- sqs_delete_queue(name) → whether there was one. Waits for sends in flight: what comes later finds no queue.
+create or replace function fencepost.sqs_delete_queue(p_name text) returns boolean
+language plpgsql
+as $$
+declare
+  v_id bigint;
+begin
+  perform fencepost.durable();
+  perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_delete_queue.sends
+  delete from fencepost.sqs_queue q where q.name = p_name returning q.id into v_id;
+  if not found then
+    return false;
+  end if;
+  perform fencepost.sqs_clear(p_name, 'queue_deleted');
+  delete from fencepost.sqs_dedup d where d.queue_id = v_id;
+  perform pg_notify('fencepost.ready', p_name) where exists (select 1 from fencepost.sleeper s where s.queue = p_name);
+  return true;
+end $$;
+
+-- sqs_clear(queue, reason)
+--
+-- Move: ready, delayed, waiting, leased by a client of SQS → finished(discarded). A job that a worker runs goes on.
+-- Locks: place rows. Then those of admit().
+create or replace function fencepost.sqs_clear(p_queue text, p_reason text) returns void
+language plpgsql
+set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_freed text[];
+begin
+  with ready as (
+    delete from fencepost.ready r where r.queue = p_queue
+    returning r.job_id, r.tries, r.releases, r.failures, r.losses, r.gates, r.held
+  ), delayed as (
+    delete from fencepost.delayed d where d.queue = p_queue
+    returning d.job_id, d.tries, d.releases, d.failures, d.losses, d.gates, d.held
+  ), waiting as (
+    delete from fencepost.waiting w where w.queue = p_queue
+    returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
+  ), leased as (
+    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null
+    returning l.*
+  ), logged as (
+    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
+    select l.job_id, l.lease_id, l.nonce, fencepost.clock(), l.claimed_at, l.started_at, 'cancelled', l.worker, p_reason
+    from leased l
+  ), gone as (
+    select * from ready
+    union all select * from delayed
+    union all select * from waiting
+    union all select job_id, tries, releases, failures, losses, gates, held from leased
+  ), put as (
+    insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
+    select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
+    from gone g
+  )
+  select array_agg(k) into v_freed -- guard: sqs_clear.slots
+  from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
+  where g.gates is not null;
+  if v_freed is not null then
+    perform fencepost.admit(fencepost.hand_over(v_freed, true), true, false);
+  end if;
+end $$;

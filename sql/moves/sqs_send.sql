@@ -1,0 +1,187 @@
+-- sqs_send(server, queue, keys, ids, payloads, sizes, delays_ms, ranks, groups, dedup_ids, dedup_given)
+--   → (n, answer, message_id, seq)
+--
+-- Move: ∅ → delayed or place(), by enqueue_many, together with a row of the ledger for each entry, if the server writes it.
+-- A try that comes again finds its row there first, before anything is checked: it gets the answer that was given, and
+-- nothing is touched, whatever has become of the message, and whatever limit was changed since.
+-- `keys` name the entries over all tries (null: the ledger is off). `delays_ms`: null for the queue's own. `dedup_given`: the
+-- sender gave the deduplication id; otherwise it is the hash of the body, which counts only if the queue says so.
+-- Answers, by the number of the entry: `sent`; `recorded`; `duplicate` (FIFO: the message that was sent before); `too_large`;
+--   `no_dedup_id`; or one row without a number: `no_queue`, `not_registered`.
+-- Locks: the queue, shared, against its deletion; new keys of the ledger in order: one that a try still in flight has
+--   inserted is waited for; keys of sqs_dedup in order; then those of enqueue_many.
+create or replace function fencepost.sqs_send(
+  p_server text, p_queue text, p_keys bytea[], p_ids uuid[], p_payloads jsonb[], p_sizes integer[], p_delays_ms bigint[],
+  p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[]
+) returns table (n integer, answer text, message_id uuid, seq bigint)
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+  v_ledger text;
+  v_queue fencepost.sqs_queue;
+  v_fifo boolean := p_queue like '%.fifo';
+  v_new bytea[];
+  v_answers text[] := array_fill(null::text, array[cardinality(p_ids)]);
+  v_ids uuid[] := p_ids;
+  v_seqs bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
+  v_send integer[];
+  v_failures smallint;
+  v_found record;
+begin
+  perform fencepost.durable(); -- guard: sqs_send.durable
+  -- A server that was taken for dead may be one that others no longer reckon with: it has to say again what it does.
+  select s.ledger into v_ledger from fencepost.sqs_server s where s.id = p_server; -- guard: sqs_send.registered
+  if not found then
+    return query select null::integer, 'not_registered', null::uuid, null::bigint;
+    return;
+  end if;
+  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_queue)); -- guard: sqs_send.generation
+  select * into v_queue from fencepost.sqs_queue q where q.name = p_queue;
+  if not found then
+    return query select null::integer, 'no_queue', null::uuid, null::bigint;
+    return;
+  end if;
+
+  if v_ledger <> 'off' then
+    for v_round in 1 .. 100 loop
+      with made as (
+        insert into fencepost.sqs_sent (queue_id, key, message_id, sent_at)
+        select v_queue.id, e.key, e.id, fencepost.clock()
+        from unnest(p_keys, p_ids) as e(key, id)
+        where v_new is null or e.key <> all (v_new)
+        order by e.key -- guard: sqs_send.lock_order
+        on conflict do nothing -- guard: sqs_send.once
+        returning key
+      )
+      select coalesce(v_new, '{}') || coalesce(array_agg(m.key), '{}') into v_new from made m;
+
+      -- A statement of its own: the try that was waited for has committed after the first one's snapshot.
+      for v_found in
+        select e.n, s.message_id, s.seq -- guard: sqs_send.new_statement
+        from unnest(p_keys) with ordinality as e(key, n)
+        join fencepost.sqs_sent s on s.queue_id = v_queue.id and s.key = e.key
+        where e.key <> all (v_new)
+      loop
+        v_answers[v_found.n] := 'recorded';
+        v_ids[v_found.n] := v_found.message_id;
+        v_seqs[v_found.n] := v_found.seq;
+      end loop;
+      -- A row that was in the way, and is gone, was swept for its age: then the entry is a new one.
+      exit when not exists (
+        select 1 from unnest(p_keys, v_answers) as e(key, answer) where e.answer is null and e.key <> all (v_new));
+    end loop;
+  end if;
+
+  -- By today's limits, and only now: a try in flight could have been accepted by yesterday's.
+  select array_agg(e.n::integer) filter (where e.size <= (v_queue.settings ->> 'maximumMessageSize')::integer -- guard: sqs_send.size
+      and (not v_fifo or e.given or (v_queue.settings ->> 'contentBasedDeduplication')::boolean))
+  into v_send
+  from unnest(p_sizes, p_dedup_given, v_answers) with ordinality as e(size, given, answer, n)
+  where e.answer is null; -- guard: sqs_send.recorded
+  v_send := coalesce(v_send, '{}');
+  for i in 1 .. cardinality(p_ids) loop
+    if v_answers[i] is null then
+      v_answers[i] := case when i = any (v_send) then 'sent'
+        when p_sizes[i] > (v_queue.settings ->> 'maximumMessageSize')::integer then 'too_large' else 'no_dedup_id' end;
+    end if;
+  end loop;
+
+  if v_fifo and v_send <> '{}' then
+    v_send := fencepost.sqs_first_sends(v_queue, v_send, p_ids, p_groups, p_dedup_ids); -- guard: sqs_send.dedup
+  end if;
+  if v_send <> '{}' then
+    v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
+    perform fencepost.enqueue_many(
+      array_agg(p_ids[i] order by i), array_agg(p_queue), array_agg(p_payloads[i] order by i), array_agg(p_queue),
+      array_agg(p_ranks[i] order by i),
+      array_agg(coalesce(p_delays_ms[i], (v_queue.settings ->> 'delaySeconds')::bigint * 1000) order by i),
+      array_agg(v_failures), array_agg(5::smallint), array_agg(30000),
+      array_agg(case when v_fifo then fencepost.sqs_group_gate(p_queue, p_groups[i]) end order by i),
+      true)
+    from unnest(v_send) as i;
+    -- A server that waits for messages has to know when the next one is due.
+    perform pg_notify('fencepost.ready', p_queue)
+    where exists (select 1 from fencepost.sleeper s where s.queue = p_queue)
+      and exists (select 1 from unnest(v_send) as i
+                  where coalesce(p_delays_ms[i], (v_queue.settings ->> 'delaySeconds')::bigint) > 0);
+  end if;
+
+  if v_fifo then
+    for v_found in
+      select e.n, d.message_id, coalesce(j.seq, d.seq) as seq, d.message_id <> p_ids[e.n] as duplicate
+      from unnest(p_groups, p_dedup_ids, v_answers) with ordinality as e(grp, dedup_id, answer, n)
+      join fencepost.sqs_dedup d on d.queue_id = v_queue.id and d.scope = fencepost.sqs_dedup_scope(v_queue, e.grp)
+        and d.dedup_id = e.dedup_id
+      left join fencepost.job j on j.id = d.message_id
+      where e.answer = 'sent'
+    loop
+      v_ids[v_found.n] := v_found.message_id;
+      v_seqs[v_found.n] := v_found.seq;
+      if v_found.duplicate then
+        v_answers[v_found.n] := 'duplicate';
+      end if;
+    end loop;
+    update fencepost.sqs_dedup d set seq = e.seq
+    from unnest(v_ids, v_seqs, v_answers) as e(id, seq, answer), unnest(p_groups, p_dedup_ids, p_ids) as g(grp, dedup_id, id)
+    where e.answer = 'sent' and g.id = e.id and d.queue_id = v_queue.id
+      and d.scope = fencepost.sqs_dedup_scope(v_queue, g.grp) and d.dedup_id = g.dedup_id;
+    update fencepost.sqs_sent s set message_id = e.id, seq = e.seq
+    from unnest(p_keys, v_ids, v_seqs, v_answers) as e(key, id, seq, answer)
+    where s.queue_id = v_queue.id and s.key = e.key and e.answer in ('sent', 'duplicate');
+  end if;
+
+  if v_new is not null then
+    -- What was refused is judged anew by the next try. A server that only reads leaves no rows, but waited like a writer.
+    delete from fencepost.sqs_sent s
+    where s.queue_id = v_queue.id and s.key = any (v_new)
+      and (v_ledger = 'read' or s.key = any (array( -- guard: sqs_send.refused
+        select e.key from unnest(p_keys, v_answers) as e(key, answer) where e.answer in ('too_large', 'no_dedup_id'))));
+  end if;
+  return query select e.n::integer, e.answer, e.id, e.seq from unnest(v_answers, v_ids, v_seqs) with ordinality as e(answer, id, seq, n);
+end $$;
+
+-- Of the entries of a FIFO queue, those that are sent for the first time in five minutes. Of two in one batch, the first.
+create or replace function fencepost.sqs_first_sends(
+  p_queue fencepost.sqs_queue, p_send integer[], p_ids uuid[], p_groups text[], p_dedup_ids text[]
+) returns integer[]
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_first integer[];
+begin
+  with asked as (
+    select distinct on (a.scope, a.dedup_id) a.*
+    from (
+      select fencepost.sqs_dedup_scope(p_queue, p_groups[i]) as scope, p_dedup_ids[i] as dedup_id, p_ids[i] as id, i
+      from unnest(p_send) as i
+    ) a
+    order by a.scope, a.dedup_id, a.i
+  ), taken as (
+    insert into fencepost.sqs_dedup as d (queue_id, scope, dedup_id, message_id, sent_at)
+    select p_queue.id, a.scope, a.dedup_id, a.id, fencepost.clock()
+    from asked a
+    order by a.scope, a.dedup_id -- guard: sqs_first_sends.lock_order
+    on conflict (queue_id, scope, dedup_id) do update
+      set message_id = excluded.message_id, sent_at = excluded.sent_at, seq = null
+      where d.sent_at <= excluded.sent_at - interval '5 minutes' -- guard: sqs_first_sends.interval
+    returning message_id
+  )
+  select array_agg(a.i order by a.i) into v_first from asked a join taken t on t.message_id = a.id;
+  return coalesce(v_first, '{}');
+end $$;
+
+create or replace function fencepost.sqs_dedup_scope(p_queue fencepost.sqs_queue, p_group text) returns text
+language sql stable
+as $$
+  select case when p_queue.settings ->> 'deduplicationScope' = 'messageGroup' then p_group else '' end
+$$;
+
+-- A message group: a strict gate.
+create or replace function fencepost.sqs_group_gate(p_queue text, p_group text) returns jsonb
+language sql immutable
+as $$
+  select jsonb_build_array(jsonb_build_object('key', 'fifo:sqs/' || p_queue || '/' || p_group, 'limit', 1, 'onFull', 'wait'))
+$$;
