@@ -31,6 +31,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   observe: ['client', 'errors', 'events', 'limits', 'store', 'task'],
   client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker', 'workflow'],
   audit: ['errors', 'job', 'package-root', 'store'],
+  sqs: ['errors', 'task'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'workflow'],
   store: ['errors', 'job', 'limits', 'package-root', 'task', 'workflow'],
   workflow: ['errors', 'job', 'limits', 'task'],
