@@ -32,6 +32,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   client: ['embedded', 'errors', 'events', 'job', 'limits', 'store', 'task', 'worker', 'workflow'],
   audit: ['errors', 'job', 'package-root', 'store'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'workflow'],
+  sqs: ['errors'],
   store: ['errors', 'job', 'limits', 'package-root', 'task', 'workflow'],
   workflow: ['errors', 'job', 'limits', 'task'],
   events: ['errors', 'job', 'workflow'],
