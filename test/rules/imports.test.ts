@@ -33,6 +33,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   audit: ['errors', 'job', 'package-root', 'store'],
   sqs: ['errors', 'task'],
   worker: ['errors', 'events', 'job', 'limits', 'package-root', 'store', 'task', 'workflow'],
+  sqs: ['errors'],
   store: ['errors', 'job', 'limits', 'package-root', 'task', 'workflow'],
   workflow: ['errors', 'job', 'limits', 'task'],
   events: ['errors', 'job', 'workflow'],
