@@ -18,29 +18,28 @@ begin
   return next;
 end $$;
 
--- sqs_set(name, settings) → whether there is such a queue. Null values take a setting away. The delay of a FIFO queue also
--- holds for the messages that wait for it: otherwise a new one would overtake them.
-create or replace function fencepost.sqs_set(p_name text, p_settings jsonb) returns boolean
+-- sqs_set(name, before, after) → `set`; `changed` if the settings are no longer what they were; `no_queue`
+--
+-- The delay of a FIFO queue also holds for the messages that wait for it: otherwise a new one would overtake them.
+create or replace function fencepost.sqs_set(p_name text, p_before jsonb, p_after jsonb) returns text
 language plpgsql
 as $$
-declare
-  v_delay_s integer := (p_settings ->> 'delaySeconds')::integer;
 begin
   perform fencepost.durable();
   update fencepost.sqs_queue q
-  set settings = jsonb_strip_nulls(q.settings || p_settings), modified_at = fencepost.clock()
-  where q.name = p_name;
+  set settings = p_after, modified_at = fencepost.clock()
+  where q.name = p_name and q.settings = p_before; -- guard: sqs_set.before
   if not found then
-    return false;
+    return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'changed' else 'no_queue' end;
   end if;
-  if p_name like '%.fifo' and v_delay_s is not null then
+  if p_name like '%.fifo' and p_after -> 'delaySeconds' <> p_before -> 'delaySeconds' then
     update fencepost.delayed d
-    set due_at = j.created_at + v_delay_s * interval '1 second' -- guard: sqs_set.fifo_delay
+    set due_at = j.created_at + (p_after ->> 'delaySeconds')::integer * interval '1 second' -- guard: sqs_set.fifo_delay
     from fencepost.job j
     where d.queue = p_name and d.tries = 0 and j.id = d.job_id;
   end if;
   perform pg_notify('fencepost.ready', p_name) where exists (select 1 from fencepost.sleeper s where s.queue = p_name);
-  return true;
+  return 'set';
 end $$;
 
 -- sqs_purge(name, every_ms) → `purged`, `no_queue`, or `too_soon` after another purge

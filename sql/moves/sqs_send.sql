@@ -1,9 +1,12 @@
 -- sqs_send(server, queue, keys, ids, payloads, sizes, delays_ms, ranks, groups, dedup_ids, dedup_given)
---   → (n, answer, message_id, seq)
+--   → (n, answer, message_id, seq, rank)
 --
 -- Move: ∅ → delayed or place(), by enqueue_many, together with a row of the ledger for each entry, if the server writes it.
 -- A try that comes again finds its row there first, before anything is checked: it gets the answer that was given, and
 -- nothing is touched, whatever has become of the message, and whatever limit was changed since.
+-- `ranks`: of standard queues whose messages have groups, how many of its group are before it, as far as the server knows.
+-- Tenants then take turns: a message is never placed before the one that is received next, and where nothing waits, the count
+-- begins again; the rank that it got is answered.
 -- `keys` name the entries over all tries (null: the ledger is off). `delays_ms`: null for the queue's own. `dedup_given`: the
 -- sender gave the deduplication id; otherwise it is the hash of the body, which counts only if the queue says so.
 -- Answers, by the number of the entry: `sent`; `recorded`; `duplicate` (FIFO: the message that was sent before); `too_large`;
@@ -13,7 +16,7 @@
 create or replace function fencepost.sqs_send(
   p_server text, p_queue text, p_keys bytea[], p_ids uuid[], p_payloads jsonb[], p_sizes integer[], p_delays_ms bigint[],
   p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[]
-) returns table (n integer, answer text, message_id uuid, seq bigint)
+) returns table (n integer, answer text, message_id uuid, seq bigint, rank smallint)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
@@ -28,19 +31,21 @@ declare
   v_seqs bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
   v_send integer[];
   v_failures smallint;
+  v_first smallint;
+  v_ranks smallint[] := p_ranks;
   v_found record;
 begin
   perform fencepost.durable(); -- guard: sqs_send.durable
   -- A server that was taken for dead may be one that others no longer reckon with: it has to say again what it does.
   select s.ledger into v_ledger from fencepost.sqs_server s where s.id = p_server; -- guard: sqs_send.registered
   if not found then
-    return query select null::integer, 'not_registered', null::uuid, null::bigint;
+    return query select null::integer, 'not_registered', null::uuid, null::bigint, null::smallint;
     return;
   end if;
   perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_queue)); -- guard: sqs_send.generation
   select * into v_queue from fencepost.sqs_queue q where q.name = p_queue;
   if not found then
-    return query select null::integer, 'no_queue', null::uuid, null::bigint;
+    return query select null::integer, 'no_queue', null::uuid, null::bigint, null::smallint;
     return;
   end if;
 
@@ -92,10 +97,15 @@ begin
     v_send := fencepost.sqs_first_sends(v_queue, v_send, p_ids, p_groups, p_dedup_ids); -- guard: sqs_send.dedup
   end if;
   if v_send <> '{}' then
+    if not v_fifo and exists (select 1 from unnest(v_send) as i where p_groups[i] is not null) then
+      select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
+      v_ranks := array(
+        select case when v_first is null then 0 else greatest(v_first, r) end from unnest(p_ranks) as r); -- guard: sqs_send.rank
+    end if;
     v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
     perform fencepost.enqueue_many(
       array_agg(p_ids[i] order by i), array_agg(p_queue), array_agg(p_payloads[i] order by i), array_agg(p_queue),
-      array_agg(p_ranks[i] order by i),
+      array_agg(v_ranks[i] order by i),
       array_agg(coalesce(p_delays_ms[i], (v_queue.settings ->> 'delaySeconds')::bigint * 1000) order by i),
       array_agg(v_failures), array_agg(5::smallint), array_agg(30000),
       array_agg(case when v_fifo then fencepost.sqs_group_gate(p_queue, p_groups[i]) end order by i),
@@ -139,7 +149,9 @@ begin
       and (v_ledger = 'read' or s.key = any (array( -- guard: sqs_send.refused
         select e.key from unnest(p_keys, v_answers) as e(key, answer) where e.answer in ('too_large', 'no_dedup_id'))));
   end if;
-  return query select e.n::integer, e.answer, e.id, e.seq from unnest(v_answers, v_ids, v_seqs) with ordinality as e(answer, id, seq, n);
+  return query
+    select e.n::integer, e.answer, e.id, e.seq, e.rank
+    from unnest(v_answers, v_ids, v_seqs, v_ranks) with ordinality as e(answer, id, seq, rank, n);
 end $$;
 
 -- Of the entries of a FIFO queue, those that are sent for the first time in five minutes. Of two in one batch, the first.

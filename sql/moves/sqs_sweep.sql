@@ -38,7 +38,13 @@ begin
       from ranks k
       where k.rank is not null
     )
-    select * from ranks where rank is not null
+    select k.*
+    from ranks k
+    cross join lateral (
+      select f.job_id from fencepost.ready f where f.queue = k.name and f.priority = k.rank order by f.seq limit 1
+    ) f
+    cross join lateral (select j.created_at from fencepost.job j where j.id = f.job_id offset 0) j
+    where k.rank is not null and j.created_at < k.before
   ), ready as (
     delete from fencepost.ready r
     where r.ctid = any (array(

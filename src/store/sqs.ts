@@ -48,24 +48,30 @@ export async function createQueue<Settings>(
   return rows[0] as (typeof rows)[0]
 }
 
-/** Null takes a setting away. False if there is no such queue. */
-export async function setQueue(db: Database, name: string, changes: object): Promise<boolean> {
-  const rows = await db.move<{ known: boolean }>('select fencepost.sqs_set($1, $2) as known', () => [
-    name,
-    JSON.stringify(changes),
-  ])
-  return (rows[0] as (typeof rows)[0]).known
-}
-
-export async function tagQueue(
+/** `changed`: the settings are no longer what they were before. */
+export async function setQueue<Settings>(
   db: Database,
   name: string,
-  tags: Readonly<Record<string, string>>,
-  removed: readonly string[],
+  before: Settings,
+  after: Settings,
+): Promise<'set' | 'changed' | 'no_queue'> {
+  const rows = await db.move<{ answer: 'set' | 'changed' | 'no_queue' }>(
+    'select fencepost.sqs_set($1, $2, $3) as answer',
+    () => [name, JSON.stringify(before), JSON.stringify(after)],
+  )
+  return (rows[0] as (typeof rows)[0]).answer
+}
+
+/** False if the tags are no longer what they were, or the queue is gone. */
+export async function setTags(
+  db: Database,
+  name: string,
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const rows = await db.move(
-    'update fencepost.sqs_queue set tags = (tags || $2::jsonb) - $3::text[] where name = $1 returning id',
-    () => [name, JSON.stringify(tags), removed],
+    'update fencepost.sqs_queue set tags = $3 where name = $1 and tags in ($2::jsonb, $3::jsonb) returning id',
+    () => [name, JSON.stringify(before), JSON.stringify(after)],
   )
   return rows.length > 0
 }
@@ -168,6 +174,7 @@ export interface Sent {
   readonly answer: SendAnswer
   readonly messageId: string
   readonly seq: number | null
+  readonly rank: number
 }
 
 /** In the order of the entries; or why none was looked at. */
@@ -177,7 +184,7 @@ export async function sendMessages(
   queue: string,
   entries: readonly Send[],
 ): Promise<readonly Sent[] | 'no_queue' | 'not_registered'> {
-  const rows = await db.move<{ n: number | null; answer: string; message_id: string; seq: number | null }>(
+  const rows = await db.move<{ n: number | null; answer: string; message_id: string; seq: number | null; rank: number }>(
     `select * from fencepost.sqs_send($1, $2, $3::bytea[], $4::uuid[], $5::jsonb[], $6::integer[], $7::bigint[],
        $8::smallint[], $9::text[], $10::text[], $11::boolean[])`,
     () => [
@@ -196,16 +203,7 @@ export async function sendMessages(
   )
   const refused = rows.find(({ n }) => n === null)
   if (refused) return refused.answer as 'no_queue' | 'not_registered'
-  return rows.map((row) => ({ answer: row.answer as SendAnswer, messageId: row.message_id, seq: row.seq }))
-}
-
-/** The rank of the message that is received next; null if there is none. */
-export async function readFirstRank(db: Database, queue: string): Promise<number | null> {
-  const rows = await db.read<{ rank: number }>(
-    'select priority as rank from fencepost.ready where queue = $1 order by priority, seq limit 1',
-    [queue],
-  )
-  return rows[0]?.rank ?? null
+  return rows.map((row) => ({ answer: row.answer as SendAnswer, messageId: row.message_id, seq: row.seq, rank: row.rank }))
 }
 
 export interface Receive {

@@ -45,8 +45,8 @@ export async function fallAsleep(db: Database, id: string, queues: readonly stri
   return BigInt((rows[0] as (typeof rows)[0]).xid)
 }
 
-export async function awake(db: Database, id: string): Promise<void> {
-  await db.move('select fencepost.awake($1)', () => [id])
+export async function awake(db: Database, id: string, queues: readonly string[]): Promise<void> {
+  await db.move('select fencepost.awake($1, $2::text[])', () => [id, queues])
 }
 
 /** The oldest transaction that still runs: what those before it have done is seen by every later statement. */

@@ -9,14 +9,20 @@ const restlessMs = 80
 /** Notified more often than this in a second, it looks by itself again: NOTIFY is a cost to those who enqueue. */
 const noticesPerSecondMax = 20
 
+/** Tells what is notified from now on. */
+export type Hearing = (onNotice: (queue: string) => void) => Pick<Listener, 'close'>
+
 export interface LookoutOptions {
   readonly db: Database
   readonly events: Events
   readonly worker: () => string
   readonly queues: readonly string[]
   readonly pollMs: number
-  /** False: polling only. A URL: where to listen, if that cannot be done where the work is done (PgBouncer). */
-  readonly listen: boolean | string
+  /**
+   * False: polling only. A URL: where to listen, if that cannot be done where the work is done (PgBouncer). A function: how
+   * to hear what somebody else listens to.
+   */
+  readonly listen: boolean | string | Hearing
   /** Look for work now. */
   readonly look: () => void
 }
@@ -34,7 +40,7 @@ export interface LookoutOptions {
  */
 export class Lookout {
   readonly #options: LookoutOptions
-  readonly #listener: Listener | undefined
+  readonly #listener: Pick<Listener, 'close'> | undefined
   #timer: NodeJS.Timeout | undefined
   #lookMs = lookMsMin
   #asleepAs: string | undefined
@@ -47,7 +53,8 @@ export class Lookout {
   constructor(options: LookoutOptions) {
     this.#options = options
     const { listen } = options
-    if (listen !== false) {
+    if (typeof listen === 'function') this.#listener = listen((queue) => this.#notice(queue))
+    else if (listen !== false) {
       const db = typeof listen === 'string' ? listen : undefined
       this.#listener = options.db.listen(
         readyChannel,
@@ -123,7 +130,7 @@ export class Lookout {
     this.#asleepAs = undefined
     this.#unseenBy = undefined
     this.#lookMs = lookMsMin
-    await awake(this.#options.db, asleepAs).catch((error: unknown) => this.#trouble('waking up', error))
+    await awake(this.#options.db, asleepAs, this.#options.queues).catch((error: unknown) => this.#trouble('waking up', error))
   }
 
   #trouble(doing: string, error: unknown): void {

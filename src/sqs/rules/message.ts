@@ -9,7 +9,6 @@ import {
   type MessageAttributes,
 } from './message-attributes.js'
 import { checkToken, invalidParameter, isWholeNumber, missingParameter, wrongQueueType } from './parameter-errors.js'
-import type { QueueSettings } from './queue-settings.js'
 
 /** SendMessage, or an entry of SendMessageBatch, by the names of the API. */
 export interface MessageInput {
@@ -32,11 +31,14 @@ export interface CheckedMessage {
   readonly bytes: number
 }
 
-/** What holds for a message once it is known to which queue it goes. */
+/** What holds for a message of this type of queue. */
 export interface MessagePlacement {
-  readonly delaySeconds: number
+  /** Undefined: what the queue says. */
+  readonly delaySeconds: number | undefined
   readonly groupId: string | null
   readonly deduplicationId: string | null
+  /** Otherwise it is the hash of the body, which counts only if the queue says so. */
+  readonly deduplicationGiven: boolean
 }
 
 /** What can be said of a message without knowing its queue. */
@@ -75,35 +77,37 @@ export function messageSize(body: string, attributes: AttributeInputs = {}): num
   return bytes
 }
 
-/** Whether this queue takes the message, and how. */
-export function placedMessage(message: CheckedMessage, settings: QueueSettings): MessagePlacement {
-  if (message.bytes > settings.maximumMessageSize) {
-    const reason = `Message must be shorter than ${settings.maximumMessageSize} bytes.`
-    throw new SqsError('InvalidParameterValueException', `One or more parameters are invalid. Reason: ${reason}`)
+/**
+ * Whether queues of this type take the message. What depends on the settings of the queue, which may change between two
+ * tries of one send, is decided where the message is stored (sqs_send).
+ */
+export function placedMessage(message: CheckedMessage, fifo: boolean): MessagePlacement {
+  const { body, groupId, deduplicationId, delaySeconds } = message
+  if (!fifo) {
+    if (deduplicationId !== undefined) throw wrongQueueType('MessageDeduplicationId', deduplicationId)
+    return { delaySeconds, groupId: groupId ?? null, deduplicationId: null, deduplicationGiven: false }
   }
-  return settings.fifo ? placedInFifo(message, settings) : placedInStandard(message, settings)
-}
-
-function placedInStandard(message: CheckedMessage, settings: QueueSettings): MessagePlacement {
-  const { deduplicationId, groupId, delaySeconds } = message
-  if (deduplicationId !== undefined) throw wrongQueueType('MessageDeduplicationId', deduplicationId)
-  return { delaySeconds: delaySeconds ?? settings.delaySeconds, groupId: groupId ?? null, deduplicationId: null }
-}
-
-function placedInFifo(message: CheckedMessage, settings: QueueSettings): MessagePlacement {
-  const { body, groupId, delaySeconds } = message
   if (groupId === undefined) throw missingParameter('MessageGroupId')
   // AWS lets a zero pass, and many clients always send one; the delay of the queue holds all the same.
   if (delaySeconds !== undefined && delaySeconds !== 0) throw wrongQueueType('DelaySeconds', delaySeconds)
-  const deduplicationId =
-    message.deduplicationId ?? (settings.contentBasedDeduplication ? contentDeduplicationId(body) : undefined)
-  if (deduplicationId === undefined) {
-    throw new SqsError(
-      'InvalidParameterValueException',
-      'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
-    )
+  return {
+    delaySeconds: undefined,
+    groupId,
+    deduplicationId: deduplicationId ?? contentDeduplicationId(body),
+    deduplicationGiven: deduplicationId !== undefined,
   }
-  return { delaySeconds: settings.delaySeconds, groupId, deduplicationId }
+}
+
+export function tooLarge(bytesMax: number): SqsError {
+  const reason = `Message must be shorter than ${bytesMax} bytes.`
+  return new SqsError('InvalidParameterValueException', `One or more parameters are invalid. Reason: ${reason}`)
+}
+
+export function noDeduplicationId(): SqsError {
+  return new SqsError(
+    'InvalidParameterValueException',
+    'The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
+  )
 }
 
 /** Of the body alone: attributes do not make another message. */

@@ -1,0 +1,237 @@
+import type { Events } from '../events.js'
+import type { Database } from '../store/database.js'
+import { countInFlight, type Received, type Receive, readNextVisibleMs, receiveMessages } from '../store/sqs.js'
+import { awake, readyChannel } from '../store/worker.js'
+import { Lookout } from '../worker/lookout.js'
+import { sqsLimits } from './rules/limits.js'
+
+type Answer = readonly Received[] | 'no_queue' | 'over_limit'
+
+interface Waiter {
+  readonly ask: Receive
+  readonly answer: (found: Answer) => void
+  readonly fail: (error: unknown) => void
+}
+
+export interface WaitersOptions {
+  readonly db: Database
+  readonly events: Events
+  /** How this server is known to those who notify. */
+  readonly server: string
+  readonly pollMs: number
+  readonly listen: boolean | string
+}
+
+/** A queue that nobody waits for is watched a little longer: most receivers come again at once. */
+const lingerMs = 5_000
+/** Counting what is in flight costs more, the more it is: near the limit it is done in every receive, otherwise now and then. */
+const countEveryMs = 1_000
+const closeToLimit = 0.9
+
+/**
+ * Receivers that wait. However many wait for a queue, one line looks for them: when it is notified, when a delay or a
+ * visibility runs out, and every `poll`; whoever waits longest is served first.
+ */
+export class QueueWaiters {
+  readonly #options: WaitersOptions
+  readonly #lines = new Map<string, Line>()
+  readonly #hearers = new Set<(queue: string) => void>()
+  readonly #listener: { close(): Promise<void> } | undefined
+  readonly #counts = new Map<string, { n: number; atMs: number }>()
+
+  constructor(options: WaitersOptions) {
+    this.#options = options
+    const { db, events, listen } = options
+    if (listen === false) return
+    this.#listener = db.listen(
+      readyChannel,
+      (queue) => {
+        for (const hear of this.#hearers) hear(queue)
+      },
+      (error) => events.emit('error', { during: 'listening', error }),
+      typeof listen === 'string' ? listen : undefined,
+    )
+  }
+
+  /** What there is now, or what comes within the time, or nothing. Any of the signals ends the wait. */
+  async receive(ask: Receive, waitMs: number, ends: readonly AbortSignal[]): Promise<Answer> {
+    const known = this.#lines.get(ask.queue)
+    // Those who wait already come first.
+    if (waitMs === 0 || !known?.busy) {
+      const found = await this.#look(ask)
+      if (found.length > 0 || waitMs === 0) return found
+    }
+    const ended = AbortSignal.any([...ends, AbortSignal.timeout(waitMs)])
+    if (ended.aborted) return []
+    return this.#line(ask.queue).wait(ask, ended)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#lines.values()].map((line) => line.close()))
+    await this.#listener?.close()
+  }
+
+  #line(queue: string): Line {
+    const known = this.#lines.get(queue)
+    if (known) return known
+    const line = new Line(queue, this.#options, {
+      look: (ask) => this.#look(ask),
+      hear: this.#listener && ((hear) => this.#hear(hear)),
+      idle: () => this.#lines.delete(queue),
+    })
+    this.#lines.set(queue, line)
+    return line
+  }
+
+  #hear(hear: (queue: string) => void): { close(): Promise<void> } {
+    this.#hearers.add(hear)
+    return {
+      close: async () => {
+        this.#hearers.delete(hear)
+      },
+    }
+  }
+
+  async #look(ask: Receive): Promise<Answer> {
+    const inFlightMax = (await this.#isCrowded(ask.queue)) ? sqsLimits.inFlightMax : null
+    return receiveMessages(this.#options.db, { ...ask, inFlightMax })
+  }
+
+  async #isCrowded(queue: string): Promise<boolean> {
+    const known = this.#counts.get(queue)
+    const now = performance.now()
+    if (known && now - known.atMs < countEveryMs) return known.n > sqsLimits.inFlightMax * closeToLimit
+    const n = await countInFlight(this.#options.db, queue)
+    this.#counts.set(queue, { n, atMs: now })
+    return n > sqsLimits.inFlightMax * closeToLimit
+  }
+}
+
+interface LineOptions {
+  readonly look: (ask: Receive) => Promise<Answer>
+  readonly hear: ((hear: (queue: string) => void) => { close(): Promise<void> }) | undefined
+  readonly idle: () => void
+}
+
+/** Those who wait for one queue. */
+class Line {
+  readonly #queue: string
+  readonly #server: WaitersOptions
+  readonly #options: LineOptions
+  readonly #lookout: Lookout
+  readonly #waiters = new Set<Waiter>()
+  #dueTimer: NodeJS.Timeout | undefined
+  #idleTimer: NodeJS.Timeout | undefined
+  #looking = false
+  #lookAgain = false
+  #closed = false
+
+  constructor(queue: string, server: WaitersOptions, options: LineOptions) {
+    this.#queue = queue
+    this.#server = server
+    this.#options = options
+    this.#lookout = new Lookout({
+      db: server.db,
+      events: server.events,
+      worker: () => server.server,
+      queues: [queue],
+      pollMs: server.pollMs,
+      listen: options.hear ?? false,
+      look: () => void this.#look(),
+    })
+  }
+
+  get busy(): boolean {
+    return this.#waiters.size > 0
+  }
+
+  wait(ask: Receive, ended: AbortSignal): Promise<Answer> {
+    clearTimeout(this.#idleTimer)
+    return new Promise((answer, fail) => {
+      const waiter: Waiter = { ask, answer, fail }
+      this.#waiters.add(waiter)
+      ended.addEventListener('abort', () => this.#leave(waiter), { once: true })
+      if (this.#waiters.size === 1) void this.#look()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#dueTimer)
+    clearTimeout(this.#idleTimer)
+    for (const waiter of this.#waiters) this.#leave(waiter)
+    await this.#lookout.stop()
+    await awake(this.#server.db, this.#server.server, [this.#queue]).catch(() => {})
+  }
+
+  #leave(waiter: Waiter): void {
+    if (!this.#waiters.delete(waiter)) return
+    waiter.answer([])
+    this.#idleSoon()
+  }
+
+  #idleSoon(): void {
+    if (this.#waiters.size > 0 || this.#closed) return
+    clearTimeout(this.#idleTimer)
+    this.#idleTimer = setTimeout(() => {
+      this.#options.idle()
+      void this.close()
+    }, lingerMs)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) {
+      this.#lookAgain = true
+      return
+    }
+    this.#looking = true
+    try {
+      do {
+        this.#lookAgain = false
+        await this.#serve()
+      } while (this.#lookAgain)
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  /** Serves one after the other until there is nothing more; then says when to look again. */
+  async #serve(): Promise<void> {
+    let some = false
+    while (!this.#closed) {
+      const [waiter] = this.#waiters
+      if (!waiter) return this.#lookout.found()
+      // Out of the line while its look is on its way: it may not be answered twice.
+      this.#waiters.delete(waiter)
+      try {
+        const found = await this.#options.look(waiter.ask)
+        if (found.length > 0) {
+          some = true
+          waiter.answer(found)
+          this.#idleSoon()
+          continue
+        }
+        this.#putBack(waiter)
+        await this.#lookWhenDue()
+        return this.#lookout.nothing(some, false)
+      } catch (error) {
+        waiter.fail(error)
+        this.#idleSoon()
+      }
+    }
+  }
+
+  /** First in line, as it was. */
+  #putBack(waiter: Waiter): void {
+    const others = [...this.#waiters]
+    this.#waiters.clear()
+    for (const each of [waiter, ...others]) this.#waiters.add(each)
+  }
+
+  async #lookWhenDue(): Promise<void> {
+    const dueMs = await readNextVisibleMs(this.#server.db, this.#queue)
+    clearTimeout(this.#dueTimer)
+    if (dueMs === null || this.#closed) return
+    this.#dueTimer = setTimeout(() => void this.#look(), Math.max(1, Math.min(dueMs, 60_000)))
+  }
+}
