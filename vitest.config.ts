@@ -25,7 +25,7 @@ export default defineConfig({
     // More than the two cores of a small machine: much of the time is waiting for a server, a process or a signal.
     maxWorkers: 3,
     projects: [
-      { test: { name: 'rules', include: ['test/{rules,docs,package,workflow}/**/*.test.ts'], isolate, ...timeouts } },
+      { test: { name: 'rules', include: ['test/{rules,docs,package,workflow,sqs/wire}/**/*.test.ts'], isolate, ...timeouts } },
       { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },
       {
         test: {
