@@ -28,7 +28,7 @@ export default defineConfig({
       {
         test: {
           name: 'rules',
-          include: ['test/{rules,docs,package,workflow,sqs/rules}/**/*.test.ts'],
+          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire}/**/*.test.ts'],
           isolate,
           ...timeouts,
         },

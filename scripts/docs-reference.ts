@@ -114,6 +114,31 @@ const defaultsDescribed: Readonly<Record<keyof typeof defaults, Default>> = {
     meaning: 'From where the metrics can be read: from this machine only, or `0.0.0.0` for everywhere.',
     range: 'a name or an address of this machine',
   },
+  sqsPort: {
+    option: '`port` of `serveSqs()`, `sqs.port` of a config, `--port` of `fencepost sqs`',
+    meaning: 'Where SQS is spoken.',
+    range: `0 (any free one) to ${limits.portMax}`,
+  },
+  sqsHost: {
+    option: '`host` of `serveSqs()`, `sqs.host` of a config, `--host` of `fencepost sqs`',
+    meaning: 'From where it can be reached: from this machine only, or `0.0.0.0` for everywhere.',
+    range: 'a name or an address of this machine',
+  },
+  sqsLedgerMs: {
+    option: '`sendLedger` of `serveSqs()`, `sqs.sendLedger` of a config',
+    meaning: 'How long a send that comes again is told what became of the first.',
+    range: `${days(limits.sqsLedgerMsMin)} to ${days(limits.timerMsMax)}`,
+  },
+  sqsPurgeEveryMs: {
+    option: '`purgeEvery` of `serveSqs()`, `sqs.purgeEvery` of a config',
+    meaning: 'How soon a queue may be purged again.',
+    range: `0 to ${days(limits.timerMsMax)}`,
+  },
+  sqsClockSkewMs: {
+    option: '`clockSkew` of `serveSqs()`, `sqs.clockSkew` of a config',
+    meaning: 'How far the clock of a client that signs its requests may be off.',
+    range: `1s to ${days(limits.timerMsMax)}`,
+  },
 }
 
 /** A limit that is not described here is a type error. */
@@ -141,6 +166,7 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   poolSizeMax: 'Connections of one client.',
   concurrencyMax: 'Handlers of one worker at the same time.',
   portMax: 'The largest port.',
+  sqsLedgerMsMin: 'The least time for which a send that comes again is recognized.',
   errorTextLengthMax: 'Characters of an error’s message, stack, code or cause that are stored; the rest is cut off.',
   expressionLengthMax: 'Characters of one `{{ expression }}` of a workflow.',
   expressionDepthMax: 'How deeply the parts of an expression may be nested.',

@@ -29,6 +29,22 @@ const catalogue = {
     title: 'A duration cannot be read or is out of range',
     hint: "Write durations as '500ms', '30s', '5m', '2h', '3d' or as a number of milliseconds.",
   },
+  FP_SQS_NO_KEYS: {
+    title: 'Nobody could sign a request to this SQS endpoint',
+    hint: 'Give it access keys (`sqs.keys` of the config, or FENCEPOST_SQS_KEYS=id:secret), or, for development on this machine only, switch unsigned requests on: --unsigned.',
+  },
+  FP_SQS_UNSIGNED: {
+    title: 'Unsigned requests are only for clients on this machine',
+    hint: 'Listen on 127.0.0.1, or give the endpoint access keys and leave --unsigned out.',
+  },
+  FP_SQS_LEDGER: {
+    title: 'Servers of one fleet that do not read what others write would store retried sends twice',
+    hint: "Readers come before writers: bring every server to sendDedup 'read' first, then to 'on'; and back in the same steps.",
+  },
+  FP_PORT_IN_USE: {
+    title: 'The port is in use',
+    hint: 'Stop what listens there, or choose another port with --port.',
+  },
   FP_GATE_KEY_FAILED: {
     title: 'A function that tells the key of a gate has thrown',
     hint: 'Nothing was enqueued. Mend the function: it gets the validated input and must return a non-empty string.',

@@ -19,6 +19,12 @@ export const defaults = {
   databaseRetryMs: 30_000,
   metricsPort: 9_464,
   metricsHost: '127.0.0.1',
+  sqsPort: 9_324,
+  sqsHost: '127.0.0.1',
+  /** How long a send that comes again is told what became of the first. */
+  sqsLedgerMs: 900_000,
+  sqsPurgeEveryMs: 60_000,
+  sqsClockSkewMs: 900_000,
 } as const
 
 /** A limit on everything. Beyond one of these a call is refused before it costs the database anything. */
@@ -49,6 +55,7 @@ export const limits = {
   poolSizeMax: 1_000,
   concurrencyMax: 10_000,
   portMax: 65_535,
+  sqsLedgerMsMin: 300_000,
   definitionBytesMax: 1_048_576,
   /** An alias of a few bytes can stand for any number of them. */
   definitionAliasedMax: 50_000,

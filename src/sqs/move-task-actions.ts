@@ -40,7 +40,8 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       return { TaskHandle: handleOf(id, source) }
     },
     CancelMessageMoveTask: async ({ input }) => {
-      const moved = await cancelMoveTask(db, idOf(input.TaskHandle).id)
+      const { id, source } = taskOf(input.TaskHandle)
+      const moved = await cancelMoveTask(db, id, source)
       if (moved === undefined) {
         throw new SqsError('ResourceNotFoundException', "The task handle is not that of a task that runs.")
       }
@@ -76,7 +77,7 @@ function handleOf(id: string, source: string): string {
   return Buffer.from(JSON.stringify({ id, source })).toString('base64url')
 }
 
-export function idOf(handle: string): { readonly id: string; readonly source: string } {
+export function taskOf(handle: string): { readonly id: string; readonly source: string } {
   try {
     const told = JSON.parse(Buffer.from(handle, 'base64url').toString()) as { id?: unknown; source?: unknown }
     if (typeof told.id === 'string' && /^[0-9a-f-]{36}$/.test(told.id) && typeof told.source === 'string') {

@@ -19,7 +19,7 @@ import { changedSettings, createdSettings, type QueueSettings, sameSettings } fr
 import { allowsSource } from './rules/redrive-policy.js'
 import { isAllowed, keyOf } from './rules/rights.js'
 import { createdTags, tagsWith, tagsWithout } from './rules/tags.js'
-import type { SqsAction, SqsCall } from './sqs-call.js'
+import type { SqsAction } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 
 type Queue = SqsQueue<QueueSettings>
@@ -139,14 +139,6 @@ export function queueActions(desk: Desk): { readonly [A in QueueAction]: SqsActi
       return {}
     },
   }
-}
-
-/** The queue that a request is about, for those who check rights. */
-export function queueNameOf({ action, input }: SqsCall): string | undefined {
-  const given = input as { readonly QueueUrl?: string; readonly QueueName?: string; readonly SourceArn?: string }
-  if (given.QueueUrl !== undefined) return nameFromUrl(given.QueueUrl)
-  if (given.SourceArn !== undefined) return nameFromArn(given.SourceArn)
-  return action === 'ListQueues' ? undefined : given.QueueName
 }
 
 /** Changes settings that nobody else has changed meanwhile; otherwise it looks again. */

@@ -345,12 +345,12 @@ export async function startMoveTask(
 }
 
 /** How many were moved; undefined if there is no such task, or it has ended. */
-export async function cancelMoveTask(db: Database, id: string): Promise<number | undefined> {
+export async function cancelMoveTask(db: Database, id: string, source: string): Promise<number | undefined> {
   const rows = await db.move<{ moved: number }>(
     `update fencepost.sqs_move_task set status = 'CANCELLING'
-     where id = $1 and status in ('RUNNING', 'CANCELLING')
+     where id = $1 and source = $2 and status in ('RUNNING', 'CANCELLING')
      returning moved`,
-    () => [id],
+    () => [id, source],
   )
   return rows[0]?.moved
 }

@@ -10,7 +10,9 @@ import {
   receiveMessages,
   registerServer,
   type Send,
+  type Sent,
   sendMessages,
+  setQueue,
 } from '../../src/store/sqs.js'
 import { setup } from './setup.js'
 
@@ -45,6 +47,13 @@ export function aGrouped(group: string, given: Partial<Send> = {}): Send {
   return anEntry({ group, dedupId: randomUUID(), dedupGiven: true, ...given })
 }
 
+/** The answers, of a send to a queue that is there. */
+export async function stored(sent: ReturnType<typeof sendMessages>): Promise<readonly Sent[]> {
+  const answers = await sent
+  if (typeof answers === 'string') throw new Error(answers)
+  return answers
+}
+
 /** A registered server, the queue `q`, and short words for what tests of messages do most. */
 export async function setupSqs(settings: object = {}, queue = 'q') {
   const bundle = await setup()
@@ -77,6 +86,11 @@ export async function setupSqs(settings: object = {}, queue = 'q') {
         queue,
         receipts.map((receipt) => ({ ...receipt, visibleMs })),
       ),
+    set: async (changes: object) => {
+      const before = await bundle.sql<{ settings: object }>('select settings from fencepost.sqs_queue where name = $1', [queue])
+      const { settings } = before[0] as (typeof before)[0]
+      expect(await setQueue(db, queue, settings, { ...settings, ...changes })).toBe('set')
+    },
     /** Every invariant holds. */
     sound: async () => expect((await audit(db)).findings).toEqual([]),
   }

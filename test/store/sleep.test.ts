@@ -35,7 +35,7 @@ it('notifies whoever sleeps at the queue, and nobody if nobody does', async () =
   await add({ queue: 'reports' })
   expect(await heard()).toEqual(['default', 'mail'])
 
-  await awake(db, 'w1')
+  await awake(db, 'w1', ['default'])
   await add()
   expect(await heard()).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sweepMessages } from '../../src/store/sqs.js'
 import { reapExpired } from '../../src/store/worker.js'
-import { aGrouped, plainSettings, setupSqs } from '../harness/sqs.js'
+import { aGrouped, plainSettings, setupSqs, stored } from '../harness/sqs.js'
 
 const fifo = (settings: object = {}) => setupSqs({ contentBasedDeduplication: false, ...settings }, 'q.fifo')
 const ids = (messages: readonly { jobId: string }[]) => messages.map(({ jobId }) => jobId)
@@ -145,12 +145,12 @@ describe('deduplication', () => {
   it('answers the first message for five minutes, also after it was deleted', async () => {
     const { sql, send, receive, remove, advance } = await fifo()
     const first = aGrouped('g', { dedupId: 'd' })
-    const [sent] = (await send(first)) as [{ seq: number }]
+    const [sent] = await stored(send(first))
     expect(sent).toMatchObject({ answer: 'sent', messageId: first.id })
     await remove(...(await receive()))
     await advance(290_000)
     expect(await send(aGrouped('h', { dedupId: 'd' }))).toEqual([
-      { answer: 'duplicate', messageId: first.id, seq: sent.seq },
+      { answer: 'duplicate', messageId: first.id, seq: sent!.seq, rank: 0 },
     ])
     await advance(10_001)
     expect(await send(aGrouped('g', { dedupId: 'd' }))).toMatchObject([{ answer: 'sent' }])
@@ -164,7 +164,7 @@ describe('deduplication', () => {
       aGrouped('g', { dedupId: 'd' }),
       aGrouped('h', { dedupId: 'd' }),
     ]
-    const answers = (await send(a, b, c)) as { answer: string; messageId: string; seq: number }[]
+    const answers = await stored(send(a, b, c))
     expect(answers.map(({ answer, messageId }) => [answer, messageId])).toEqual([
       ['sent', a.id],
       ['duplicate', a.id],
@@ -199,7 +199,7 @@ describe('deduplication', () => {
     const waits = send(aGrouped('g', { dedupId: 'd' }))
     await waitForLock(db)
     await client.query('commit')
-    expect(await waits).toEqual([{ answer: 'duplicate', messageId: first.id, seq: 7 }])
+    expect(await waits).toEqual([{ answer: 'duplicate', messageId: first.id, seq: 7, rank: 0 }])
   })
 })
 

@@ -7,15 +7,14 @@ import {
   seeServer,
   type Send,
   sendMessages,
-  setQueue,
   sweepMessages,
 } from '../../src/store/sqs.js'
-import { aGrouped, anEntry, setupSqs } from '../harness/sqs.js'
+import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
 
 /** The same entry, as a client sends it again: what the server makes anew each time is new. */
 const again = (entry: Send): Send => ({ ...entry, id: anEntry().id })
-const recorded = (entry: Send) => [{ answer: 'recorded', messageId: entry.id, seq: null }]
-const stored = 'select id from fencepost.job'
+const recorded = (entry: Send) => [{ answer: 'recorded', messageId: entry.id, seq: null, rank: 0 }]
+const jobs = 'select id from fencepost.job'
 
 describe('a send that comes again', () => {
   it('gets the answer of the first, and stores nothing', async () => {
@@ -23,7 +22,7 @@ describe('a send that comes again', () => {
     const entry = anEntry()
     await send(entry)
     expect(await send(again(entry))).toEqual(recorded(entry))
-    expect(await sql(stored)).toEqual([{ id: entry.id }])
+    expect(await sql(jobs)).toEqual([{ id: entry.id }])
   })
 
   it('disturbs no consumer: the receipt still deletes, and time and count are as they were', async () => {
@@ -42,7 +41,7 @@ describe('a send that comes again', () => {
   })
 
   it('leaves a dead letter where it is, and a delayed message when it is due', async () => {
-    const { db, make, send, receive, sql } = await setupSqs({
+    const { make, set, send, receive, sql } = await setupSqs({
       redrivePolicy: { deadLetterTargetArn: 'arn:aws:sqs:us-east-1:000000000000:dead', maxReceiveCount: 1 },
     })
     await make('dead')
@@ -50,40 +49,40 @@ describe('a send that comes again', () => {
     await send(dead)
     await receive({ visibleMs: 0 })
     await receive()
-    await setQueue(db, 'q', { delaySeconds: 100 })
+    await set({ delaySeconds: 100 })
     await send(delayed)
     const before = await sql('select job_id, due_at from fencepost.delayed')
-    await setQueue(db, 'q', { delaySeconds: 5 })
+    await set({ delaySeconds: 5 })
     expect(await send(again(dead), again(delayed))).toEqual([...recorded(dead), ...recorded(delayed)])
     expect(await sql('select job_id, due_at from fencepost.delayed')).toEqual(before)
     expect(await sql('select job_id, queue from fencepost.ready')).toEqual([{ job_id: dead.id, queue: 'dead' }])
   })
 
   it('is successful with its first id though the limit was lowered; what was never stored is refused by it', async () => {
-    const { db, send } = await setupSqs()
+    const { set, send } = await setupSqs()
     const [entry, other] = [anEntry({ size: 5_000 }), anEntry({ size: 5_000 })]
     await send(entry)
-    await setQueue(db, 'q', { maximumMessageSize: 1_024 })
+    await set({ maximumMessageSize: 1_024 })
     expect(await send(again(entry), other)).toEqual([
       ...recorded(entry),
-      { answer: 'too_large', messageId: other.id, seq: null },
+      { answer: 'too_large', messageId: other.id, seq: null, rank: 0 },
     ])
-    await setQueue(db, 'q', { maximumMessageSize: 8_000 })
+    await set({ maximumMessageSize: 8_000 })
     expect(await send(other)).toMatchObject([{ answer: 'sent' }]) // a refusal is not an answer for ever
   })
 
   it('waits for the first while that is in flight, before it looks at any limit', async () => {
-    const { db, connect, send, sql } = await setupSqs()
+    const { db, connect, set, send, sql } = await setupSqs()
     const entry = anEntry({ size: 5_000 })
     const first = await connect()
     await first.query('begin')
     await rawSend(first, entry)
-    await setQueue(db, 'q', { maximumMessageSize: 1_024 })
+    await set({ maximumMessageSize: 1_024 })
     const second = send(again(entry))
     await waits(db)
     await first.query('commit')
     expect(await second).toEqual(recorded(entry))
-    expect(await sql(stored)).toHaveLength(1)
+    expect(await sql(jobs)).toHaveLength(1)
   })
 
   it('is the first if that is rolled back', async () => {
@@ -96,8 +95,8 @@ describe('a send that comes again', () => {
     const second = send(repeat)
     await waits(db)
     await first.query('rollback')
-    expect(await second).toEqual([{ answer: 'sent', messageId: repeat.id, seq: null }])
-    expect(await sql(stored)).toEqual([{ id: repeat.id }])
+    expect(await second).toEqual([{ answer: 'sent', messageId: repeat.id, seq: null, rank: 0 }])
+    expect(await sql(jobs)).toEqual([{ id: repeat.id }])
   })
 
   it('sends the entries that were not stored, and answers those that were', async () => {
@@ -134,10 +133,10 @@ describe('a send that comes again', () => {
   it('has its sequence number, in a FIFO queue, after its message is gone', async () => {
     const { sql, send, receive, remove } = await setupSqs({}, 'q.fifo')
     const entry = aGrouped('g')
-    const [sent] = (await send(entry)) as [{ seq: number }]
+    const [sent] = await stored(send(entry))
     await remove(...(await receive()))
     await sql('delete from fencepost.job')
-    expect(await send(again(entry))).toEqual([{ answer: 'recorded', messageId: entry.id, seq: sent.seq }])
+    expect(await send(again(entry))).toEqual([{ answer: 'recorded', messageId: entry.id, seq: sent!.seq, rank: 0 }])
   })
 
   it('is forgotten when its time is over, never before five minutes', async () => {
@@ -195,7 +194,7 @@ describe('servers of one fleet', () => {
     await advance(60_001)
     await registerServer(db, 's2', 'on', 60_000)
     expect(await send(anEntry())).toBe('not_registered')
-    expect(await sql(stored)).toEqual([])
+    expect(await sql(jobs)).toEqual([])
   })
 
   // Which servers a client may meet: the first try at one, the second at the other.
@@ -210,7 +209,7 @@ describe('servers of one fleet', () => {
       const entry = anEntry()
       await sendMessages(db, 'a', 'q', [entry])
       expect(await sendMessages(db, 'b', 'q', [again(entry)])).toEqual(recorded(entry))
-      expect(await sql(stored)).toHaveLength(1)
+      expect(await sql(jobs)).toHaveLength(1)
     })
   }
 
@@ -225,7 +224,7 @@ describe('servers of one fleet', () => {
     await waits(db)
     await first.query('commit')
     expect(await second).toEqual(recorded(entry))
-    expect(await sql(stored)).toHaveLength(1)
+    expect(await sql(jobs)).toHaveLength(1)
   })
 
   it('that only read leave no rows', async () => {

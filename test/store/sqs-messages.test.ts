@@ -10,7 +10,7 @@ describe('a message of a standard queue', () => {
   it('is received, hidden, and deleted once', async () => {
     const { send, receive, remove, see, sound } = await setupSqs()
     const entry = anEntry()
-    expect(await send(entry)).toEqual([{ answer: 'sent', messageId: entry.id, seq: null }])
+    expect(await send(entry)).toEqual([{ answer: 'sent', messageId: entry.id, seq: null, rank: 0 }])
 
     const [message, ...more] = await receive()
     expect(more).toEqual([])

@@ -12,8 +12,9 @@ export function decodeMembers(
   for (const [name, member] of Object.entries(members)) {
     const memberPath = under(path, member.query ?? name)
     const value = read(name, member, memberPath)
+    if (name === 'Entries' && isNone(value)) throw emptyBatch(memberPath)
     if (value !== undefined) fields.push([name, value])
-    else if (member.required) throw name === 'Entries' ? emptyBatch(memberPath) : missingParameter(memberPath)
+    else if (member.required) throw missingParameter(memberPath)
   }
   return Object.fromEntries(fields)
 }
@@ -27,7 +28,11 @@ export function missingParameter(path: string): SqsError {
   return new SqsError('MissingParameterException', `The request must contain the parameter ${path}.`)
 }
 
-/** The query protocol cannot tell a batch of none from no batch, so that neither protocol does. */
+/** A batch of none and no batch are the same. */
+function isNone(value: WireValue | undefined): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0)
+}
+
 function emptyBatch(path: string): SqsError {
   return new SqsError('EmptyBatchRequest', `There should be at least one ${path} in the request.`)
 }

@@ -226,8 +226,9 @@ export const actions = {
 } as const satisfies Record<string, { readonly input: Members; readonly output: Members }>
 
 export type ActionName = keyof typeof actions
-export type InputOf<A extends ActionName> = FieldsOf<(typeof actions)[A]['input']>
-export type OutputOf<A extends ActionName> = FieldsOf<(typeof actions)[A]['output']>
+/** Of a union of actions, the union of what they take. */
+export type InputOf<A extends ActionName> = A extends ActionName ? FieldsOf<(typeof actions)[A]['input']> : never
+export type OutputOf<A extends ActionName> = A extends ActionName ? FieldsOf<(typeof actions)[A]['output']> : never
 
 export type MessageAttributeValue = FieldsOf<(typeof messageAttributeValue)['members']>
 export type ReceivedMessage = FieldsOf<(typeof receivedMessage)['members']>

@@ -14,10 +14,10 @@ export function decodeRequest(request: HttpRequest, baseUrl: string): DecodedReq
   return protocolOf(request) === 'json' ? decodeJsonRequest(request) : decodeQueryRequest(request, baseUrl)
 }
 
-export function encodeOutput<A extends ActionName>(
+export function encodeOutput(
   protocol: Protocol,
-  action: A,
-  output: OutputOf<A>,
+  action: ActionName,
+  output: OutputOf<ActionName>,
   requestId: string,
 ): HttpAnswer {
   return (protocol === 'json' ? encodeJsonOutput : encodeQueryOutput)(action, output, requestId)

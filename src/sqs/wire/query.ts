@@ -81,15 +81,14 @@ function actionOf(root: FormNode): ActionName {
   return knownAction(name)
 }
 
-/** Lists and maps that have nothing in them cannot be written, and so are not there. */
 function decode(shape: Shape, node: FormNode | undefined, path: string): WireValue | undefined {
   if (!node) return undefined
   switch (shape.kind) {
     case 'list': {
       const items = numbered(node).map(([number, child]) => decodeItem(shape.item, child, under(path, number)))
-      // `AttributeName=All` is written by hand for a list of one.
-      if (items.length === 0 && node.text !== undefined) items.push(decodeItem(shape.item, node, path))
-      return items.length > 0 ? items : undefined
+      if (items.length > 0 || node.text === undefined) return items.length > 0 ? items : undefined
+      // SDKs write `AttributeName=` for a list of none, and people `AttributeName=All` for a list of one.
+      return node.text === '' ? [] : [decodeItem(shape.item, node, path)]
     }
     case 'map':
       return decodeMap(shape, node, path)
