@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { decodeReceipt, encodeReceipt, type Receipt } from '../../../src/sqs/rules/receipt-handle.js'
@@ -82,6 +83,20 @@ describe('what is no receipt handle', () => {
         if (changed !== handle) expect(refusedWith(() => decodeReceipt(changed))).toBe(said(changed))
       }
     }
+  })
+
+  it.each([
+    ['another version', 0, 2],
+    ['a queue beyond 2^53', 2, 0x20],
+    ['a lease beyond 2^53', 26, 0x20],
+    ['a nonce beyond 2^53', 34, 0x20],
+    ['tries beyond 2^31', 41, 0x80],
+  ])('is refused also with the right checksum: %s', (_, at, byte) => {
+    const bytes = Buffer.from(handle, 'base64url')
+    bytes[at] = byte
+    createHash('sha256').update(bytes.subarray(0, 45)).digest().copy(bytes, 45, 0, 4)
+    const forged = bytes.toString('base64url')
+    expect(refusedWith(() => decodeReceipt(forged))).toBe(said(forged))
   })
 
   it('is refused in the standard alphabet of base64', () => {
