@@ -10,7 +10,7 @@ export interface BatchEntryInput {
   readonly Id?: string | undefined
 }
 
-const entryId = /^[A-Za-z0-9_-]{1,80}$/
+const entryId = new RegExp(`^[A-Za-z0-9_-]{1,${sqsLimits.batchEntryIdLengthMax}}$`)
 
 /** The shape of a batch. A wrong shape fails the whole request, before any entry is looked at. */
 export function checkedBatch<E extends BatchEntryInput>(
@@ -31,7 +31,7 @@ export function checkedBatch<E extends BatchEntryInput>(
     if (!entryId.test(Id)) {
       throw new SqsError(
         'InvalidBatchEntryId',
-        'A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most 80 letters long.',
+        `A batch entry id can only contain alphanumeric characters, hyphens and underscores. It can be at most ${sqsLimits.batchEntryIdLengthMax} letters long.`,
       )
     }
     if (seen.has(Id)) throw new SqsError('BatchEntryIdsNotDistinct', `Id ${echoed(Id)} repeated.`)

@@ -1,5 +1,6 @@
 import { SqsError } from '../sqs-error.js'
 import { echoed } from './characters.js'
+import { sqsLimits } from './limits.js'
 
 export function missingParameter(name: string): SqsError {
   return new SqsError('MissingParameterException', `The request must contain the parameter ${name}.`)
@@ -20,7 +21,7 @@ export function isWholeNumber(value: number, min: number, max: number): boolean 
 }
 
 /** Letters, digits and punctuation of ASCII: everything between the space and DEL. */
-const token = /^[!-~]{1,128}$/
+const token = new RegExp(`^[!-~]{1,${sqsLimits.tokenLengthMax}}$`)
 
 /** A MessageGroupId, MessageDeduplicationId or ReceiveRequestAttemptId. */
 export function checkToken(name: string, value: string): void {
@@ -28,6 +29,6 @@ export function checkToken(name: string, value: string): void {
   throw invalidParameter(
     name,
     value,
-    `${name} can only include alphanumeric and punctuation characters. 1 to 128 in length.`,
+    `${name} can only include alphanumeric and punctuation characters. 1 to ${sqsLimits.tokenLengthMax} in length.`,
   )
 }

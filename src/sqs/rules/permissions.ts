@@ -38,7 +38,7 @@ const ownersOnly = [
   'UntagQueue',
 ]
 
-const label = /^[A-Za-z0-9_-]{1,80}$/
+const label = new RegExp(`^[A-Za-z0-9_-]{1,${sqsLimits.policyLabelLengthMax}}$`)
 
 /** The policy of a queue after AddPermission. It is kept for those who read it; rights come from the access key. */
 export function policyWithPermission(policy: string | null, arn: string, input: PermissionInput): string {

@@ -25,11 +25,9 @@ export function checkedQueueName(name: string | undefined): string {
   throw new SqsError('InvalidParameterValueException', isFifoName(name) ? fifoNameText : standardNameText)
 }
 
-export const standardNameText =
-  'Can only include alphanumeric characters, hyphens, or underscores. 1 to 80 in length. Only the name of a FIFO queue ends with .fifo.'
+export const standardNameText = `Can only include alphanumeric characters, hyphens, or underscores. 1 to ${sqsLimits.queueNameLengthMax} in length. Only the name of a FIFO queue ends with .fifo.`
 
-export const fifoNameText =
-  'The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to 80 in length.'
+export const fifoNameText = `The name of a FIFO queue can only include alphanumeric characters, hyphens, or underscores, must end with .fifo suffix and be 1 to ${sqsLimits.queueNameLengthMax} in length.`
 
 export function queueUrl(baseUrl: string, name: string, account: string = defaultAccount): string {
   return `${baseUrl.replace(/\/$/, '')}/${account}/${name}`

@@ -112,10 +112,7 @@ export function changedSettings(existing: QueueSettings, asked: AttributeTexts):
  */
 export function sameSettings(asked: AttributeTexts, existing: QueueSettings): void {
   checkFifoAsked(asked, existing.fifo)
-  for (const [attribute, text] of Object.entries(asked)) {
-    const setting = settingOf.get(attribute)
-    if (setting === undefined) continue
-    const value = readSetting(setting, text, attribute, existing.fifo)
+  for (const { attribute, setting, value } of readAttributes(asked, existing.fifo)) {
     if (isDeepStrictEqual(comparable(setting, value), comparable(setting, existing[setting]))) continue
     throw new SqsError(
       'QueueNameExists',
@@ -130,26 +127,32 @@ function comparable(setting: Setting, value: QueueSettings[Setting]): unknown {
 }
 
 function withAttributes(before: QueueSettings, asked: AttributeTexts): QueueSettings {
-  const changes: Partial<Record<Setting, QueueSettings[Setting]>> = {}
-  for (const [attribute, text] of Object.entries(asked)) {
-    if (attribute === 'FifoQueue') continue
-    const setting = settingOf.get(attribute)
-    if (setting === undefined) throw unknownAttribute(attribute, settableAttributes)
-    changes[setting] = readSetting(setting, text, attribute, before.fifo)
-  }
-  const after = { ...before, ...changes } as QueueSettings
+  const changes = readAttributes(asked, before.fifo).map(({ setting, value }) => [setting, value])
+  const after = { ...before, ...Object.fromEntries(changes) } as QueueSettings
   if (after.fifoThroughputLimit === 'perMessageGroupId' && after.deduplicationScope !== 'messageGroup') {
     throw invalidAttribute('FifoThroughputLimit', 'perMessageGroupId needs the DeduplicationScope messageGroup.')
   }
   return after
 }
 
-function readSetting(setting: Setting, text: string, attribute: string, fifo: boolean): QueueSettings[Setting] {
-  const form = forms[setting]
-  if (form.fifoOnly && !fifo) {
-    throw new SqsError('InvalidAttributeName', `Unknown Attribute ${attribute}. Only FIFO queues have it.`)
-  }
-  return form.read(text, attribute, fifo)
+interface ReadAttribute {
+  readonly attribute: string
+  readonly setting: Setting
+  readonly value: QueueSettings[Setting]
+}
+
+/** All but FifoQueue, which is no setting: the name of the queue decides it. */
+function readAttributes(asked: AttributeTexts, fifo: boolean): readonly ReadAttribute[] {
+  const attributes = Object.entries(asked).filter(([attribute]) => attribute !== 'FifoQueue')
+  return attributes.map(([attribute, text]) => {
+    const setting = settingOf.get(attribute)
+    if (setting === undefined) throw unknownAttribute(attribute, settableAttributes)
+    const form = forms[setting]
+    if (form.fifoOnly && !fifo) {
+      throw new SqsError('InvalidAttributeName', `Unknown Attribute ${attribute}. Only FIFO queues have it.`)
+    }
+    return { attribute, setting, value: form.read(text, attribute, fifo) }
+  })
 }
 
 function fifoAsked(asked: AttributeTexts): boolean | undefined {

@@ -88,12 +88,10 @@ function checkQueueRights(queues: unknown, at: string): void {
         `${shown(pattern)} in ${at} must be the name of a queue, in which * stands for any characters`,
       )
     }
-    const list: readonly unknown[] = Array.isArray(granted) ? granted : [granted]
-    const unknown = list.find((right) => typeof right !== 'string' || !rights.includes(right))
-    if (!Array.isArray(granted) || unknown !== undefined) {
-      const instead = `not ${shown(Array.isArray(granted) ? unknown : granted)}`
-      throw invalidOption(`${shown(pattern)} in ${at} must be a list of ${rights.join(', ')}, ${instead}`)
-    }
+    const isRight = (right: unknown) => typeof right === 'string' && rights.includes(right)
+    if (Array.isArray(granted) && granted.every(isRight)) continue
+    const wrong: unknown = Array.isArray(granted) ? granted.find((right) => !isRight(right)) : granted
+    throw invalidOption(`${shown(pattern)} in ${at} must be a list of ${rights.join(', ')}, not ${shown(wrong)}`)
   }
 }
 

@@ -7,6 +7,7 @@ export type Tags = Readonly<Record<string, string>>
 
 /** Letters, digits and spaces of any script, and a little punctuation. */
 const allowed = /^[\p{L}\p{N}\p{Z}_.:/=+@-]*$/u
+const characters = 'can only include letters, numbers, spaces, and _ . : / = + - @.'
 
 /** The tags of a new queue: none is fine. */
 export function createdTags(queueName: string, tags: Tags = {}): Tags {
@@ -29,18 +30,16 @@ export function tagsWithout(existing: Tags, keys: readonly string[] = []): Tags 
 function checkedTags(tags: Tags): Tags {
   for (const [key, value] of Object.entries(tags)) {
     checkKey(key)
+    if (!allowed.test(key)) throw invalid(`The tag key ${echoed(key)} ${characters}`)
+    if (/^aws:/i.test(key))
+      throw invalid(`The tag key ${echoed(key)} is invalid. Keys with the prefix aws: are reserved.`)
     if (value.length > sqsLimits.tagValueLengthMax) {
       throw invalid(`Tag values must be between 0 and ${sqsLimits.tagValueLengthMax} characters in length.`)
     }
     if (!allowed.test(value)) throw invalid(`The value of the tag ${echoed(key)} ${characters}`)
-    if (/^aws:/i.test(key))
-      throw invalid(`The tag key ${echoed(key)} is invalid. Keys with the prefix aws: are reserved.`)
-    if (!allowed.test(key)) throw invalid(`The tag key ${echoed(key)} ${characters}`)
   }
   return tags
 }
-
-const characters = 'can only include letters, numbers, spaces, and _ . : / = + - @.'
 
 function checkKey(key: string): void {
   if (key.length >= 1 && key.length <= sqsLimits.tagKeyLengthMax) return
