@@ -52,6 +52,7 @@ function workerArgs(paths: readonly string[], command: Command): string[] {
   return [
     ...paths,
     '--migrate',
+    '--dev-sqs',
     `--grace=${devGrace}`,
     ...(database === undefined ? [] : ['--database', database]),
     ...(schemaSaid ? ['--schema', schema] : []),

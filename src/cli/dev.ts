@@ -11,6 +11,7 @@ import { MoveRecorder } from './dev-moves.js'
 import type { DevView } from './dev-view.js'
 import type { GlobalOptions } from './global-options.js'
 import { type Server, serverText, withServer } from './server-session.js'
+import { serveSqsForDev } from './sqs-dev.js'
 import { stopSignal } from './stop-signal.js'
 import { defaultPaths } from './worker-source.js'
 
@@ -63,6 +64,7 @@ async function demo(
     const view: DevView = live ? new DevLive(db, where, recorder.tally) : new DevLines({ json })
     fp.on('error', ({ during, error }) => view.failed(during, error))
     await recallEarlierJobs(db, recorder)
+    await serveSqsForDev(fp, undefined, { info: (_fields, text) => say(text), warn: (_fields, text) => say(text) })
     await fp.work(demoTasks, { concurrency: 4, poll: '400ms', grace: '3s' })
     say(`${where}. Ctrl-C stops.`)
     const listener = {

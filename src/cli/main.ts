@@ -12,6 +12,7 @@ import { hasLoadedModules } from './module-loader.js'
 import { pauseCommand, resumeCommand } from './pause.js'
 import { queuesCommand } from './queues.js'
 import { reportError } from './report-error.js'
+import { sqsCommand } from './sqs.js'
 import { workerCommand } from './worker.js'
 import { workersCommand } from './workers.js'
 import { workflowCommand } from './workflow.js'
@@ -28,6 +29,7 @@ const commands = [
   resumeCommand,
   workerCommand,
   workersCommand,
+  sqsCommand,
   auditCommand,
   labCommand,
   devCommand,

@@ -5,6 +5,7 @@ import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
 import { attachLogger, type Logger } from '../observe/log.js'
 import { serveMetrics } from '../observe/metrics-server.js'
+import { serveSqsForDev } from './sqs-dev.js'
 import { durationMs, durationText } from '../task/duration.js'
 import { counted } from './counted.js'
 import { tellDev } from './dev-link.js'
@@ -21,6 +22,7 @@ import { loadWorkerSource, type WorkerSource } from './worker-source.js'
 interface WorkerCommandOptions extends GlobalOptions, WorkerFlags {
   readonly logLevel: LogLevel
   readonly migrate?: boolean
+  readonly devSqs?: boolean
 }
 
 /** A worker’s life on the command line: load, connect, work, stop, tell. */
@@ -45,6 +47,7 @@ async function run(paths: readonly string[], command: Command, ending: WorkerEnd
     const { url, schema, embedded } = server
     const fp = await fencepost({ database: url, schema, migrate: embedded || options.migrate === true })
     try {
+      if (options.devSqs) await serveSqsForDev(fp, source.config.sqs, log)
       if (!ending.signal.aborted) await work(fp, server, settings, log, ending)
     } finally {
       await fp.close()
@@ -63,7 +66,7 @@ async function loadedSource(paths: readonly string[]): Promise<WorkerSource> {
 }
 
 /** Flags, then the config, then the environment. */
-function serverOptions(command: Command, { config }: WorkerSource): GlobalOptions {
+export function serverOptions(command: Command, { config }: Pick<WorkerSource, 'config'>): GlobalOptions {
   const options = command.optsWithGlobals<GlobalOptions>()
   const database = options.database ?? config.database
   const schemaSaid = command.getOptionValueSourceWithGlobals('schema') !== 'default'

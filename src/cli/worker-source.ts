@@ -20,6 +20,17 @@ export function defaultPaths(): string[] {
   return found === undefined ? [] : [found]
 }
 
+/** The settings alone, without any task: of a config file, or of the one in the working directory if there is one. */
+export async function loadConfig(path: string | undefined): Promise<WorkerConfig> {
+  const file = path ?? configNames.find((name) => existsSync(name))
+  if (file === undefined) return {}
+  const settings = configIn(await loadModule(resolve(file)), resolve(file))
+  if (settings) return settings
+  throw new FencepostError('FP_OPTION_INVALID', `${file} has no settings as its default export`, {
+    hint: "Write export default defineConfig({ sqs: { … } }), with defineConfig from 'fencepost'.",
+  })
+}
+
 export async function loadWorkerSource(paths: readonly string[]): Promise<WorkerSource> {
   const given = paths.length > 0 ? paths : defaultPaths()
   if (given.length === 0) {

@@ -26,6 +26,7 @@ export function workerCommand(): Command {
       `serve /metrics and /healthz on a port, or host:port (default: ${defaults.metricsPort})`,
     )
     .option('--migrate', 'bring the schema up to date first')
+    .addOption(new Option('--dev-sqs', 'speak SQS to this machine, too; for `fencepost dev`').hideHelp())
     .addOption(
       new Option('--log-level <level>', 'what is worth a line').choices(logLevels).default('info' satisfies LogLevel),
     )

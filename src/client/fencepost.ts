@@ -17,6 +17,8 @@ import {
   type WakeAnswer,
   wake,
 } from '../store/control.js'
+import { checkedSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
+import type { SqsServer } from '../sqs/sqs-server.js'
 import { Database, type Queryable } from '../store/database.js'
 import { type EnqueueAnswer, enqueue } from '../store/enqueue.js'
 import {
@@ -135,6 +137,8 @@ export interface Fencepost extends AsyncDisposable {
   transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result>
   /** Starts a worker for these tasks. */
   work(tasks: readonly AnyTask[], options?: WorkOptions): Promise<Worker>
+  /** Speaks SQS: any AWS SDK can send to the queues, receive and delete. */
+  serveSqs(options?: SqsOptions): Promise<SqsServer>
   close(): Promise<void>
 }
 
@@ -192,6 +196,7 @@ class Client implements Fencepost {
   readonly #waiter: ResultWaiter
   readonly #announcer: Announcer
   readonly #workers = new Set<Worker>()
+  readonly #sqsServers = new Set<SqsServer>()
   readonly workflows: Workflows
   readonly #disputes = new GateDisputes(this.#events)
   #closing: Promise<void> | undefined
@@ -351,13 +356,26 @@ class Client implements Fencepost {
     return worker
   }
 
+  async serveSqs(options: SqsOptions = {}) {
+    const settings = checkedSqsOptions(options, 'serveSqs()')
+    // Most programs never speak it.
+    const { startSqsServer } = await import('../sqs/sqs-server.js')
+    if (this.#closing) throw new FencepostError('FP_CLOSED')
+    const server = await startSqsServer(this.#db, this.#events, settings)
+    this.#sqsServers.add(server)
+    return server
+  }
+
   close() {
     this.#closing ??= this.#close()
     return this.#closing
   }
 
   async #close() {
-    await Promise.all([...this.#workers].map((worker) => worker.stop()))
+    await Promise.all([
+      ...[...this.#workers].map((worker) => worker.stop()),
+      ...[...this.#sqsServers].map((server) => server.close()),
+    ])
     this.#waiter.close()
     await this.#db.close()
     await this.#leave()

@@ -2,10 +2,11 @@ import type { AnyTask } from '../client/fencepost.js'
 import { FencepostError, shown } from '../errors.js'
 import { limits } from '../limits.js'
 import { checkedMetricsOptions, type MetricsOptions } from '../observe/metrics-server.js'
+import { checkSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
 
-/** The settings of `fencepost worker`: the default export of `fencepost.config.ts`. Flags take precedence. */
+/** The settings of `fencepost worker` and `fencepost sqs`: the default export of `fencepost.config.ts`. Flags take precedence. */
 export interface WorkerConfig {
   /** The tasks, or a directory or file that exports them, seen from the config file; `./tasks` by default. */
   readonly tasks?: readonly AnyTask[] | string
@@ -21,6 +22,8 @@ export interface WorkerConfig {
   readonly listen?: boolean | string
   /** Serve metrics; `true` for the default port. */
   readonly metrics?: boolean | MetricsOptions
+  /** How `fencepost sqs` speaks SQS: keys, port, ledger. */
+  readonly sqs?: SqsOptions
   /** postgres://…; without it DATABASE_URL, and without that the embedded server in `.fencepost/`. */
   readonly database?: string | undefined
   readonly schema?: string
@@ -34,6 +37,7 @@ const known = [
   'grace',
   'listen',
   'metrics',
+  'sqs',
   'database',
   'schema',
 ] as const satisfies (keyof WorkerConfig)[]
@@ -46,7 +50,7 @@ export function defineConfig(config: WorkerConfig): WorkerConfig {
 export function checkedConfig(config: WorkerConfig, what: string): WorkerConfig {
   checkOptionNames(config, known, what)
   const at = (option: keyof WorkerConfig) => `${option} of ${what}`
-  const { tasks, concurrency, queues, poll, grace, listen, metrics, database, schema } = config
+  const { tasks, concurrency, queues, poll, grace, listen, metrics, sqs, database, schema } = config
   if (tasks !== undefined && typeof tasks !== 'string' && !Array.isArray(tasks)) {
     throw new FencepostError('FP_OPTION_INVALID', `${at('tasks')} must be tasks or a path, not ${shown(tasks)}`, {
       hint: "Write tasks: [sendMail, chargeCard] or tasks: './tasks'.",
@@ -64,6 +68,7 @@ export function checkedConfig(config: WorkerConfig, what: string): WorkerConfig 
   }
   if (typeof metrics === 'object') checkedMetricsOptions(metrics, at('metrics'))
   else if (metrics !== undefined && typeof metrics !== 'boolean') throw notBoolean(at('metrics'), metrics)
+  if (sqs !== undefined) checkSqsOptions(sqs, at('sqs'))
   if (database !== undefined && (typeof database !== 'string' || database === '')) {
     throw new FencepostError('FP_OPTION_INVALID', `${at('database')} must be a postgres:// URL, not ${shown(database)}`)
   }

@@ -31,4 +31,3 @@ export function arnOf(desk: Desk, name: string): string {
 export function noQueue(): SqsError {
   return new SqsError('QueueDoesNotExist', 'The specified queue does not exist.')
 }
-

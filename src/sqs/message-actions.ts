@@ -178,7 +178,9 @@ async function send(
   const sends = entries.map((entry, n): Send => {
     const { groupId, deduplicationId, deduplicationGiven, delaySeconds } = entry.placement
     return {
-      key: createHash('sha256').update(identity(principal, action, token, entry)).digest(),
+      key: createHash('sha256')
+        .update(identity(principal, action, token, entry))
+        .digest(),
       id: uuidv7(),
       payload: envelopeOf({
         body: entry.body,
@@ -316,7 +318,10 @@ async function setVisible(
     if (answer === 'changed') return undefined
     const value = `Value ${handles[n]} for parameter ReceiptHandle is invalid.`
     return answer === 'not_in_flight'
-      ? new SqsError('MessageNotInflight', `${value} Reason: Message does not exist or is not available for visibility timeout change.`)
+      ? new SqsError(
+          'MessageNotInflight',
+          `${value} Reason: Message does not exist or is not available for visibility timeout change.`,
+        )
       : new SqsError(
           'InvalidParameterValueException',
           `Value ${(changes[n]?.visibleMs ?? 0) / 1_000} for parameter VisibilityTimeout is invalid. Reason: Total VisibilityTimeout for the message is beyond the limit [${sqsLimits.visibilitySecondsMax} seconds].`,

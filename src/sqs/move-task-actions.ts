@@ -18,14 +18,18 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
     const name = nameFromArn(arn)
     if (name === undefined) throw invalidParameter(parameter, arn, 'It must be the ARN of a queue.')
     if (!(await readQueue(db, name))) {
-      throw new SqsError('ResourceNotFoundException', `The resource that you specified for the ${parameter} parameter doesn't exist.`)
+      throw new SqsError(
+        'ResourceNotFoundException',
+        `The resource that you specified for the ${parameter} parameter doesn't exist.`,
+      )
     }
     return name
   }
   return {
     StartMessageMoveTask: async ({ input }) => {
       const source = await existing(input.SourceArn, 'SourceArn')
-      const destination = input.DestinationArn === undefined ? null : await existing(input.DestinationArn, 'DestinationArn')
+      const destination =
+        input.DestinationArn === undefined ? null : await existing(input.DestinationArn, 'DestinationArn')
       const perSecond = input.MaxNumberOfMessagesPerSecond ?? null
       if (perSecond !== null && !(perSecond >= 1 && perSecond <= perSecondMax)) {
         throw invalidParameter('MaxNumberOfMessagesPerSecond', perSecond, `It must be between 1 and ${perSecondMax}.`)
@@ -35,7 +39,10 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       }
       const id = uuidv7()
       if (!(await startMoveTask(db, { id, source, destination, perSecond }))) {
-        throw new SqsError('UnsupportedOperation', 'There is already a task running. Only one active task is allowed for a source queue arn at a given time.')
+        throw new SqsError(
+          'UnsupportedOperation',
+          'There is already a task running. Only one active task is allowed for a source queue arn at a given time.',
+        )
       }
       return { TaskHandle: handleOf(id, source) }
     },
@@ -43,7 +50,7 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       const { id, source } = taskOf(input.TaskHandle)
       const moved = await cancelMoveTask(db, id, source)
       if (moved === undefined) {
-        throw new SqsError('ResourceNotFoundException', "The task handle is not that of a task that runs.")
+        throw new SqsError('ResourceNotFoundException', 'The task handle is not that of a task that runs.')
       }
       return { ApproximateNumberOfMessagesMoved: moved }
     },

@@ -82,7 +82,9 @@ export function queueActions(desk: Desk): { readonly [A in QueueAction]: SqsActi
     GetQueueAttributes: async (call) => {
       const asked = askedQueueAttributes(call.input.AttributeNames)
       const queue = await queueOf(call)
-      const counts = asksForCounts(asked) ? await countMessages(db, queue.name) : { visible: 0, notVisible: 0, delayed: 0 }
+      const counts = asksForCounts(asked)
+        ? await countMessages(db, queue.name)
+        : { visible: 0, notVisible: 0, delayed: 0 }
       const times = { createdAt: queue.createdAt, lastModifiedAt: queue.modifiedAt }
       const Attributes = attributesOf(arnOf(desk, queue.name), queue.settings, counts, times, asked)
       return Object.keys(Attributes).length > 0 ? { Attributes } : {}
@@ -182,7 +184,10 @@ async function checkTarget(
   if (!redrivePolicy || asked?.['RedrivePolicy'] === undefined) return
   const text = asked['RedrivePolicy']
   const refuse = (reason: string) => {
-    throw new SqsError('InvalidParameterValueException', `Value ${text} for parameter RedrivePolicy is invalid. Reason: ${reason}`)
+    throw new SqsError(
+      'InvalidParameterValueException',
+      `Value ${text} for parameter RedrivePolicy is invalid. Reason: ${reason}`,
+    )
   }
   const target = await readQueue<QueueSettings>(desk.db, nameFromArn(redrivePolicy.deadLetterTargetArn) ?? '')
   if (!target) return refuse('Dead letter target does not exist.')

@@ -69,42 +69,60 @@ const known = [
   'listen',
 ] as const satisfies (keyof SqsOptions)[]
 
+const durations = [
+  ['sendLedger', limits.sqsLedgerMsMin],
+  ['purgeEvery', 0],
+  ['clockSkew', 1_000],
+  ['poll', limits.pollMsMin],
+] as const
+
 const ledgers: readonly string[] = ['off', 'read', 'on'] satisfies Ledger[]
 const loopback = /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/
 
-export function checkedSqsOptions(options: SqsOptions, what: string): SqsSettings {
+/** What each option may be, by itself: flags and the environment may complete it. */
+export function checkSqsOptions(options: SqsOptions, what: string): void {
   checkOptionNames(options, known, what)
   const at = (option: keyof SqsOptions) => `${option} of ${what}`
-  const port = checkedInteger(options.port ?? defaults.sqsPort, at('port'), 0, limits.portMax)
-  const host = options.host ?? defaults.sqsHost
-  const keys = checkedAccessKeys(options.keys ?? {}, at('keys'))
-  const { unsigned = false, sendDedup = 'on', region, account = defaultAccount, listen = true } = options
-  if (typeof host !== 'string' || host === '') throw invalid(at('host'), 'a host name or an address', host)
-  if (typeof unsigned !== 'boolean') throw invalid(at('unsigned'), 'true or false', unsigned)
-  if (!ledgers.includes(sendDedup)) throw invalid(at('sendDedup'), ledgers.join(', '), sendDedup)
-  if (region !== undefined && !/^[a-z0-9-]{1,40}$/.test(region)) throw invalid(at('region'), 'as us-east-1', region)
-  if (!/^\d{12}$/.test(account)) throw invalid(at('account'), 'twelve digits', account)
-  if (typeof listen !== 'boolean' && !/^postgres(ql)?:\/\//.test(listen)) {
+  const { port, host, keys, unsigned, sendDedup, region, account, listen } = options
+  if (port !== undefined) checkedInteger(port, at('port'), 0, limits.portMax)
+  if (host !== undefined && (typeof host !== 'string' || host === '')) throw invalid(at('host'), 'a host name', host)
+  if (keys !== undefined) checkedAccessKeys(keys, at('keys'))
+  if (unsigned !== undefined && typeof unsigned !== 'boolean') throw invalid(at('unsigned'), 'true or false', unsigned)
+  if (sendDedup !== undefined && !ledgers.includes(sendDedup)) {
+    throw invalid(at('sendDedup'), `one of ${ledgers.join(', ')}`, sendDedup)
+  }
+  if (region !== undefined && !/^[a-z0-9-]{1,40}$/.test(region)) {
+    throw invalid(at('region'), 'a name such as us-east-1', region)
+  }
+  if (account !== undefined && !/^\d{12}$/.test(account)) throw invalid(at('account'), 'twelve digits', account)
+  if (listen !== undefined && typeof listen !== 'boolean' && !/^postgres(ql)?:\/\//.test(listen)) {
     throw invalid(at('listen'), 'true, false or a postgres:// URL', listen)
   }
+  for (const [option, min] of durations) {
+    const given = options[option]
+    if (given !== undefined) durationMs(given, at(option), min, limits.timerMsMax)
+  }
+}
+
+export function checkedSqsOptions(options: SqsOptions, what: string): SqsSettings {
+  checkSqsOptions(options, what)
+  const { host = defaults.sqsHost, keys = {}, unsigned = false, region } = options
   if (unsigned && !loopback.test(host)) throw new FencepostError('FP_SQS_UNSIGNED', `host is ${shown(host)}`)
   if (!unsigned && Object.keys(keys).length === 0) throw new FencepostError('FP_SQS_NO_KEYS')
-  const ms = (option: 'sendLedger' | 'purgeEvery' | 'clockSkew' | 'poll', otherwise: number, min: number) =>
-    durationMs(options[option] ?? otherwise, at(option), min, limits.timerMsMax)
   return {
-    port,
+    port: options.port ?? defaults.sqsPort,
     host,
     keys,
     unsigned,
-    sendDedup,
-    ledgerMs: ms('sendLedger', defaults.sqsLedgerMs, limits.sqsLedgerMsMin),
+    sendDedup: options.sendDedup ?? 'on',
+    ledgerMs: durationMs(options.sendLedger ?? defaults.sqsLedgerMs, 'sendLedger'),
     region: region ?? defaultRegion,
     signedRegion: region,
-    account,
-    purgeEveryMs: ms('purgeEvery', defaults.sqsPurgeEveryMs, 0),
-    skewMs: ms('clockSkew', defaults.sqsClockSkewMs, 1_000),
-    pollMs: ms('poll', defaults.pollMs, limits.pollMsMin),
-    listen,
+    account: options.account ?? defaultAccount,
+    purgeEveryMs: durationMs(options.purgeEvery ?? defaults.sqsPurgeEveryMs, 'purgeEvery'),
+    skewMs: durationMs(options.clockSkew ?? defaults.sqsClockSkewMs, 'clockSkew'),
+    pollMs: durationMs(options.poll ?? defaults.pollMs, 'poll'),
+    listen: options.listen ?? true,
   }
 }
 

@@ -96,10 +96,9 @@ export async function deleteQueue(db: Database, name: string): Promise<boolean> 
 const queueColumns = 'id, name, created_at as "createdAt", modified_at as "modifiedAt", settings, tags'
 
 export async function readQueue<Settings>(db: Database, name: string): Promise<SqsQueue<Settings> | undefined> {
-  const rows = await db.read<SqsQueue<Settings>>(
-    `select ${queueColumns} from fencepost.sqs_queue where name = $1`,
-    [name],
-  )
+  const rows = await db.read<SqsQueue<Settings>>(`select ${queueColumns} from fencepost.sqs_queue where name = $1`, [
+    name,
+  ])
   return rows[0]
 }
 
@@ -184,7 +183,13 @@ export async function sendMessages(
   queue: string,
   entries: readonly Send[],
 ): Promise<readonly Sent[] | 'no_queue' | 'not_registered'> {
-  const rows = await db.move<{ n: number | null; answer: string; message_id: string; seq: number | null; rank: number }>(
+  const rows = await db.move<{
+    n: number | null
+    answer: string
+    message_id: string
+    seq: number | null
+    rank: number
+  }>(
     `select * from fencepost.sqs_send($1, $2, $3::bytea[], $4::uuid[], $5::jsonb[], $6::integer[], $7::bigint[],
        $8::smallint[], $9::text[], $10::text[], $11::boolean[])`,
     () => [
@@ -203,7 +208,12 @@ export async function sendMessages(
   )
   const refused = rows.find(({ n }) => n === null)
   if (refused) return refused.answer as 'no_queue' | 'not_registered'
-  return rows.map((row) => ({ answer: row.answer as SendAnswer, messageId: row.message_id, seq: row.seq, rank: row.rank }))
+  return rows.map((row) => ({
+    answer: row.answer as SendAnswer,
+    messageId: row.message_id,
+    seq: row.seq,
+    rank: row.rank,
+  }))
 }
 
 export interface Receive {

@@ -130,7 +130,9 @@ export class Lookout {
     this.#asleepAs = undefined
     this.#unseenBy = undefined
     this.#lookMs = lookMsMin
-    await awake(this.#options.db, asleepAs, this.#options.queues).catch((error: unknown) => this.#trouble('waking up', error))
+    await awake(this.#options.db, asleepAs, this.#options.queues).catch((error: unknown) =>
+      this.#trouble('waking up', error),
+    )
   }
 
   #trouble(doing: string, error: unknown): void {

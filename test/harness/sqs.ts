@@ -87,7 +87,10 @@ export async function setupSqs(settings: object = {}, queue = 'q') {
         receipts.map((receipt) => ({ ...receipt, visibleMs })),
       ),
     set: async (changes: object) => {
-      const before = await bundle.sql<{ settings: object }>('select settings from fencepost.sqs_queue where name = $1', [queue])
+      const before = await bundle.sql<{ settings: object }>(
+        'select settings from fencepost.sqs_queue where name = $1',
+        [queue],
+      )
       const { settings } = before[0] as (typeof before)[0]
       expect(await setQueue(db, queue, settings, { ...settings, ...changes })).toBe('set')
     },

@@ -192,10 +192,10 @@ describe('deduplication', () => {
     await client.query('begin')
     const queueId = (await sql<{ id: number }>('select id from fencepost.sqs_queue'))[0]!.id
     const first = aGrouped('g', { dedupId: 'd' })
-    await client.query(
-      `insert into fencepost.sqs_dedup values ($1, '', 'd', $2, fencepost.clock(), 7)`,
-      [queueId, first.id],
-    )
+    await client.query(`insert into fencepost.sqs_dedup values ($1, '', 'd', $2, fencepost.clock(), 7)`, [
+      queueId,
+      first.id,
+    ])
     const waits = send(aGrouped('g', { dedupId: 'd' }))
     await waitForLock(db)
     await client.query('commit')

@@ -18,7 +18,10 @@ export async function setupServer(options: SqsOptions = {}) {
     const server = await startSqsServer(
       db,
       events,
-      checkedSqsOptions({ port: 0, keys: { [credentials.accessKeyId]: { secret: credentials.secretAccessKey } }, ...given }, 'the test'),
+      checkedSqsOptions(
+        { port: 0, keys: { [credentials.accessKeyId]: { secret: credentials.secretAccessKey } }, ...given },
+        'the test',
+      ),
     )
     onTestFinished(() => server.close())
     return server
