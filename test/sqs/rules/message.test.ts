@@ -2,14 +2,11 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { checkedMessage, type MessageInput, messageSize, placedMessage } from '../../../src/sqs/rules/message.js'
-import { createdSettings, type QueueSettings } from '../../../src/sqs/rules/queue-settings.js'
 import { refusedWith, takesOrRefuses } from './refusal.js'
 
-const standard = createdSettings('mail')
-const fifo = createdSettings('mail.fifo', { FifoQueue: 'true' })
-const byContent = createdSettings('mail.fifo', { FifoQueue: 'true', ContentBasedDeduplication: 'true' })
+const [standard, fifo] = [false, true]
 const message = (input: MessageInput) => checkedMessage({ MessageBody: 'hello', ...input })
-const placed = (input: MessageInput, settings: QueueSettings) => placedMessage(message(input), settings)
+const placed = (input: MessageInput, isFifo: boolean) => placedMessage(message(input), isFifo)
 
 describe('the body of a message', () => {
   it.each(['x', '\t\n\r', ' ', '\uD7FF', '\uE000', '\uFFFD', '\u{10000}', '\u{10FFFF}', '\x7F\x85'])(
@@ -91,30 +88,16 @@ describe('the size of a message', () => {
     expect(checkedMessage(input).bytes).toBe(bytes)
     expect(messageSize(input.MessageBody ?? '', input.MessageAttributes)).toBe(bytes)
   })
-
-  it('may be as large as the queue allows, and not a byte more', () => {
-    const small = createdSettings('mail', { MaximumMessageSize: '1024' })
-    const attribute = { a: { DataType: 'String', StringValue: 'b' } }
-    const of = (bytes: number): MessageInput => ({ MessageBody: 'x'.repeat(bytes - 8), MessageAttributes: attribute })
-    expect(refusedWith(() => placed(of(1_024), small))).toBeUndefined()
-    expect(refusedWith(() => placed(of(1_025), small))).toBe(
-      'InvalidParameterValueException: One or more parameters are invalid. Reason: Message must be shorter than 1024 bytes.',
-    )
-    expect(refusedWith(() => placed({ MessageBody: 'x'.repeat(1_048_576) }, standard))).toBeUndefined()
-    expect(refusedWith(() => placed({ MessageBody: 'x'.repeat(1_048_577) }, standard))).toContain('1048576 bytes.')
-  })
 })
 
 describe('a message to a standard queue', () => {
-  const delayed = createdSettings('mail', { DelaySeconds: '7' })
-
   it.each<[MessageInput, object]>([
-    [{}, { delaySeconds: 7, groupId: null, deduplicationId: null }],
+    [{}, { delaySeconds: undefined, groupId: null, deduplicationId: null }],
     [{ DelaySeconds: 0 }, { delaySeconds: 0, groupId: null, deduplicationId: null }],
     [{ DelaySeconds: 900 }, { delaySeconds: 900, groupId: null, deduplicationId: null }],
-    [{ MessageGroupId: 'tenant' }, { delaySeconds: 7, groupId: 'tenant', deduplicationId: null }],
+    [{ MessageGroupId: 'tenant' }, { delaySeconds: undefined, groupId: 'tenant', deduplicationId: null }],
   ])('with %j is placed as %j', (input, placement) => {
-    expect(placed(input, delayed)).toEqual(placement)
+    expect(placed(input, standard)).toEqual({ deduplicationGiven: false, ...placement })
   })
 
   it('has no MessageDeduplicationId', () => {
@@ -125,21 +108,19 @@ describe('a message to a standard queue', () => {
 })
 
 describe('a message to a FIFO queue', () => {
-  const slow = { ...byContent, delaySeconds: 5 }
   const ofHello = createHash('sha256').update('hello').digest('hex')
 
-  it.each<[MessageInput, QueueSettings, object]>([
-    [{ MessageDeduplicationId: 'd' }, fifo, { delaySeconds: 0, groupId: 'g', deduplicationId: 'd' }],
-    [{ MessageDeduplicationId: 'd' }, byContent, { delaySeconds: 0, groupId: 'g', deduplicationId: 'd' }],
-    [{}, byContent, { delaySeconds: 0, groupId: 'g', deduplicationId: ofHello }],
-    [{ DelaySeconds: 0 }, slow, { delaySeconds: 5, groupId: 'g', deduplicationId: ofHello }],
-  ])('with %j is placed', (input, settings, placement) => {
-    expect(placed({ MessageGroupId: 'g', ...input }, settings)).toEqual(placement)
+  it.each<[MessageInput, object]>([
+    [{ MessageDeduplicationId: 'd' }, { groupId: 'g', deduplicationId: 'd', deduplicationGiven: true }],
+    [{}, { groupId: 'g', deduplicationId: ofHello, deduplicationGiven: false }],
+    [{ DelaySeconds: 0 }, { groupId: 'g', deduplicationId: ofHello, deduplicationGiven: false }],
+  ])('with %j is placed', (input, placement) => {
+    expect(placed({ MessageGroupId: 'g', ...input }, fifo)).toEqual({ delaySeconds: undefined, ...placement })
   })
 
   it('is the same by its body alone', () => {
     const MessageAttributes = { a: { DataType: 'String', StringValue: 'b' } }
-    expect(placed({ MessageGroupId: 'g', MessageAttributes }, byContent).deduplicationId).toBe(ofHello)
+    expect(placed({ MessageGroupId: 'g', MessageAttributes }, fifo).deduplicationId).toBe(ofHello)
     expect(ofHello).toBe('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824')
   })
 
@@ -147,10 +128,6 @@ describe('a message to a FIFO queue', () => {
     [
       { MessageDeduplicationId: 'd' },
       'MissingParameterException: The request must contain the parameter MessageGroupId.',
-    ],
-    [
-      { MessageGroupId: 'g' },
-      'InvalidParameterValueException: The queue should either have ContentBasedDeduplication enabled or MessageDeduplicationId provided explicitly',
     ],
     [
       { MessageGroupId: 'g', MessageDeduplicationId: 'd', DelaySeconds: 1 },
@@ -187,7 +164,7 @@ describe('any message', () => {
   )
 
   it('is taken or refused', () => {
-    const queue = fc.constantFrom(standard, fifo, byContent)
+    const queue = fc.constantFrom(standard, fifo)
     fc.assert(
       fc.property(input, queue, (sent, settings) =>
         takesOrRefuses(() => placedMessage(checkedMessage(sent), settings)),
