@@ -97,24 +97,32 @@ begin
   ), waiting as (
     delete from fencepost.waiting w where w.queue = p_queue
     returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
-  ), leased as (
-    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null
-    returning l.*
-  ), logged as (
-    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
-    select l.job_id, l.lease_id, l.nonce, fencepost.clock(), l.claimed_at, l.started_at, 'cancelled', l.worker, p_reason
-    from leased l
   ), gone as (
-    select * from ready
-    union all select * from delayed
-    union all select * from waiting
-    union all select job_id, tries, releases, failures, losses, gates, held from leased
+    select * from ready union all select * from delayed union all select * from waiting
   ), put as (
     insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
     select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
     from gone g
   )
-  select array_agg(k) into v_freed -- guard: sqs_clear.slots
+  select array_agg(k) into v_freed
+  from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
+  where g.gates is not null;
+
+  -- A new statement: what was received while the first one waited is in flight now.
+  perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null order by l.lease_id for update;
+  with gone as (
+    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null -- guard: sqs_clear.in_flight
+    returning l.*
+  ), logged as (
+    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
+    select g.job_id, g.lease_id, g.nonce, fencepost.clock(), g.claimed_at, g.started_at, 'cancelled', g.worker, p_reason
+    from gone g
+  ), put as (
+    insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
+    select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
+    from gone g
+  )
+  select v_freed || array_agg(k) into v_freed -- guard: sqs_clear.slots
   from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
   where g.gates is not null;
   if v_freed is not null then

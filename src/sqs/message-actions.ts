@@ -26,7 +26,7 @@ import {
 import { isFifoName, nameFromUrl } from './rules/queue-name.js'
 import type { QueueSettings } from './rules/queue-settings.js'
 import { decodeReceipt, encodeReceipt } from './rules/receipt-handle.js'
-import { type CheckedReceive, checkedReceive, checkedVisibilitySeconds, receivePlan } from './rules/receive.js'
+import { attemptOf, type CheckedReceive, checkedReceive, checkedVisibilitySeconds } from './rules/receive.js'
 import type { SqsAction } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 import { md5OfAttributes, md5OfBody } from './wire/message-md5.js'
@@ -76,18 +76,19 @@ export function messageActions(desk: Desk): { readonly [A in MessageAction]: Sqs
     ReceiveMessage: async (call) => {
       const queue = nameFromUrl(call.input.QueueUrl)
       const asked = checkedReceive(call.input)
-      const settings = (await readQueue<QueueSettings>(db, queue))?.settings
-      if (!settings) throw noQueue()
-      const plan = receivePlan(asked, settings)
       const ask: Receive = {
         queue,
-        max: plan.messagesMax,
+        max: asked.messagesMax,
         visibleMs: asked.visibilitySeconds === undefined ? null : asked.visibilitySeconds * 1_000,
         receiver: desk.server,
-        attempt: plan.attemptId,
+        attempt: attemptOf(asked, queue),
         inFlightMax: null,
       }
-      const found = await desk.waiters.receive(ask, plan.waitSeconds * 1_000, [call.signal, call.stopping])
+      const found = await desk.waiters.receive(
+        ask,
+        async () => (asked.waitSeconds ?? (await waitSecondsOf(desk, queue))) * 1_000,
+        [call.signal, call.stopping],
+      )
       if (found === 'no_queue') throw noQueue()
       if (found === 'over_limit') {
         if (isFifoName(queue)) return {}
@@ -152,6 +153,11 @@ export function messageActions(desk: Desk): { readonly [A in MessageAction]: Sqs
       )
     },
   }
+}
+
+/** What the queue says, if the receiver does not: only looked up when there is nothing to receive. */
+async function waitSecondsOf(desk: Desk, queue: string): Promise<number> {
+  return (await readQueue<QueueSettings>(desk.db, queue))?.settings.receiveMessageWaitTimeSeconds ?? 0
 }
 
 function entryOf(input: MessageInput, queue: string): Omit<Entry, 'id'> {

@@ -54,13 +54,14 @@ export class QueueWaiters {
   }
 
   /** What there is now, or what comes within the time, or nothing. Any of the signals ends the wait. */
-  async receive(ask: Receive, waitMs: number, ends: readonly AbortSignal[]): Promise<Answer> {
-    const known = this.#lines.get(ask.queue)
+  async receive(ask: Receive, wait: () => Promise<number>, ends: readonly AbortSignal[]): Promise<Answer> {
     // Those who wait already come first.
-    if (waitMs === 0 || !known?.busy) {
+    if (!this.#lines.get(ask.queue)?.busy) {
       const found = await this.#look(ask)
-      if (found.length > 0 || waitMs === 0) return found
+      if (found.length > 0) return found
     }
+    const waitMs = await wait()
+    if (waitMs === 0) return this.#lines.get(ask.queue)?.busy ? this.#look(ask) : []
     const ended = AbortSignal.any([...ends, AbortSignal.timeout(waitMs)])
     if (ended.aborted) return []
     return this.#line(ask.queue).wait(ask, ended)

@@ -1,6 +1,7 @@
 import { sqsDefaults, sqsLimits } from './limits.js'
 import { checkToken, invalidParameter, isWholeNumber, missingParameter, wrongQueueType } from './parameter-errors.js'
-import { type QueueSettings, unknownAttribute } from './queue-settings.js'
+import { isFifoName } from './queue-name.js'
+import { unknownAttribute } from './queue-settings.js'
 
 const systemAttributes = [
   'SenderId',
@@ -38,13 +39,6 @@ export interface CheckedReceive {
   readonly attemptId: string | undefined
 }
 
-export interface ReceivePlan {
-  readonly messagesMax: number
-  readonly waitSeconds: number
-  readonly visibilitySeconds: number
-  readonly attemptId: string | null
-}
-
 /** What can be said of a ReceiveMessage without knowing the queue. */
 export function checkedReceive(input: ReceiveInput): CheckedReceive {
   const { MaxNumberOfMessages: messagesMax = sqsDefaults.receiveMessages, WaitTimeSeconds: waitSeconds } = input
@@ -69,16 +63,10 @@ export function checkedReceive(input: ReceiveInput): CheckedReceive {
   }
 }
 
-/** What holds for this queue: its settings stand in for what the receiver leaves open. */
-export function receivePlan(receive: CheckedReceive, settings: QueueSettings): ReceivePlan {
-  const { messagesMax, waitSeconds, visibilitySeconds, attemptId } = receive
-  if (attemptId !== undefined && !settings.fifo) throw wrongQueueType('ReceiveRequestAttemptId', attemptId)
-  return {
-    messagesMax,
-    waitSeconds: waitSeconds ?? settings.receiveMessageWaitTimeSeconds,
-    visibilitySeconds: visibilitySeconds ?? settings.visibilityTimeout,
-    attemptId: attemptId ?? null,
-  }
+/** Only receives of FIFO queues have a name by which they can be tried again. */
+export function attemptOf({ attemptId }: CheckedReceive, queue: string): string | null {
+  if (attemptId !== undefined && !isFifoName(queue)) throw wrongQueueType('ReceiveRequestAttemptId', attemptId)
+  return attemptId ?? null
 }
 
 /** The VisibilityTimeout of ReceiveMessage and, where it must be given, of ChangeMessageVisibility. */

@@ -1,16 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createdSettings } from '../../../src/sqs/rules/queue-settings.js'
 import {
+  attemptOf,
   checkedReceive,
   checkedVisibilitySeconds,
   type ReceiveInput,
-  receivePlan,
 } from '../../../src/sqs/rules/receive.js'
 import { refusedWith, takesOrRefuses } from './refusal.js'
 
-const standard = createdSettings('mail', { VisibilityTimeout: '45', ReceiveMessageWaitTimeSeconds: '9' })
-const fifo = createdSettings('mail.fifo', { FifoQueue: 'true' })
+const standard = 'mail'
+const fifo = 'mail.fifo'
 
 const everySystemAttribute = [
   'AWSTraceHeader',
@@ -50,14 +49,10 @@ describe('the VisibilityTimeout of ChangeMessageVisibility', () => {
 })
 
 describe('what a receive leaves open', () => {
-  it.each<[ReceiveInput, object]>([
-    [{}, { messagesMax: 1, waitSeconds: 9, visibilitySeconds: 45, attemptId: null }],
-    [
-      { MaxNumberOfMessages: 10, WaitTimeSeconds: 0, VisibilityTimeout: 0 },
-      { messagesMax: 10, waitSeconds: 0, visibilitySeconds: 0, attemptId: null },
-    ],
-  ])('is as the queue is set: %j', (input, plan) => {
-    expect(receivePlan(checkedReceive(input), standard)).toEqual(plan)
+  it('is left open, but for the number of messages', () => {
+    expect(checkedReceive({})).toMatchObject({ messagesMax: 1, waitSeconds: undefined, visibilitySeconds: undefined })
+    const asked = { MaxNumberOfMessages: 10, WaitTimeSeconds: 0, VisibilityTimeout: 0 }
+    expect(checkedReceive(asked)).toMatchObject({ messagesMax: 10, waitSeconds: 0, visibilitySeconds: 0 })
   })
 })
 
@@ -113,8 +108,8 @@ describe('the message attributes that a receiver wants', () => {
 describe('ReceiveRequestAttemptId', () => {
   it.each(['a', '!~', 'x'.repeat(128)])('may be %j on a FIFO queue', (id) => {
     const receive = checkedReceive({ ReceiveRequestAttemptId: id })
-    expect(receivePlan(receive, fifo).attemptId).toBe(id)
-    expect(refusedWith(() => receivePlan(receive, standard))).toContain(
+    expect(attemptOf(receive, fifo)).toBe(id)
+    expect(refusedWith(() => attemptOf(receive, standard))).toContain(
       'for parameter ReceiveRequestAttemptId is invalid. Reason: The request include parameter that is not valid for this queue type.',
     )
   })
@@ -148,7 +143,7 @@ describe('any receive', () => {
         takesOrRefuses(() => {
           const receive = checkedReceive(asked)
           receive.wantsAttribute(name)
-          receivePlan(receive, settings)
+          attemptOf(receive, settings)
         }),
       ),
     )
