@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.js'
 import type { FairRanks } from './fair-ranks.js'
+import type { MessageStore } from './message-store.js'
 import type { QueueWaiters } from './queue-waiters.js'
 import { queueArn, queueUrl } from './rules/queue-name.js'
 import type { AccessKeys } from './rules/rights.js'
@@ -14,6 +15,7 @@ export interface Desk {
   readonly region: string
   readonly account: string
   readonly purgeEveryMs: number
+  readonly messages: MessageStore
   readonly waiters: QueueWaiters
   readonly ranks: FairRanks
   /** Says again what this server does with the ledger, after others took it for dead. */

@@ -1,15 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
-import {
-  changeVisibility,
-  deleteMessages,
-  type Received,
-  type Receive,
-  readQueue,
-  type Send,
-  type Sent,
-  sendMessages,
-} from '../store/sqs.js'
+import { changeVisibility, type Received, type Receive, readQueue, type Send, type Sent } from '../store/sqs.js'
 import { arnOf, type Desk, noQueue } from './desk.js'
 import { envelopeOf, messageOf, storedAttributes, wireAttributes } from './message-envelope.js'
 import { type BatchOutcome, checkBatchSize, checkedBatch, eachEntry } from './rules/batch.js'
@@ -99,11 +90,7 @@ export function messageActions(desk: Desk): { readonly [A in MessageAction]: Sqs
       }
       if (call.signal.aborted && found.length > 0) {
         // Nobody reads this answer: let others have the messages now, not when the time has run out.
-        await changeVisibility(
-          db,
-          queue,
-          found.map((message) => ({ ...message, visibleMs: 0 })),
-        )
+        await desk.messages.makeVisible(queue, found)
         return {}
       }
       return found.length > 0 ? { Messages: found.map((message) => wireMessage(desk, message, asked)) } : {}
@@ -219,7 +206,7 @@ async function send(
 
 async function sendRegistered(desk: Desk, queue: string, sends: readonly Send[]): Promise<readonly Sent[]> {
   for (let tries = 0; tries < 3; tries++) {
-    const answers = await sendMessages(desk.db, desk.server, queue, sends)
+    const answers = await desk.messages.send(queue, sends)
     if (answers === 'no_queue') throw noQueue()
     if (answers !== 'not_registered') return answers
     await desk.register()
@@ -301,7 +288,7 @@ async function remove(
   receipts: readonly Receipt[],
   handles: readonly string[],
 ): Promise<readonly (SqsError | undefined)[]> {
-  const answers = await deleteMessages(desk.db, queue, receipts)
+  const answers = await desk.messages.delete(queue, receipts)
   if (answers === 'no_queue') throw noQueue()
   return answers.map((answer, n) => {
     if (answer === 'invalid') return invalidReceipt(handles[n] ?? '')

@@ -1,20 +1,20 @@
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
-import { countInFlight, type Received, type Receive, readNextVisibleMs, receiveMessages } from '../store/sqs.js'
+import { countInFlight, type Receive, readNextVisibleMs } from '../store/sqs.js'
 import { awake, readyChannel } from '../store/worker.js'
 import { Lookout } from '../worker/lookout.js'
+import type { MessageStore, ReceiveAnswer } from './message-store.js'
 import { sqsLimits } from './rules/limits.js'
-
-type Answer = readonly Received[] | 'no_queue' | 'over_limit'
 
 interface Waiter {
   readonly ask: Receive
-  readonly answer: (found: Answer) => void
+  readonly answer: (found: ReceiveAnswer) => void
   readonly fail: (error: unknown) => void
 }
 
 export interface WaitersOptions {
   readonly db: Database
+  readonly messages: MessageStore
   readonly events: Events
   /** How this server is known to those who notify. */
   readonly server: string
@@ -54,7 +54,7 @@ export class QueueWaiters {
   }
 
   /** What there is now, or what comes within the time, or nothing. Any of the signals ends the wait. */
-  async receive(ask: Receive, wait: () => Promise<number>, ends: readonly AbortSignal[]): Promise<Answer> {
+  async receive(ask: Receive, wait: () => Promise<number>, ends: readonly AbortSignal[]): Promise<ReceiveAnswer> {
     // Those who wait already come first.
     if (!this.#lines.get(ask.queue)?.busy) {
       const found = await this.#look(ask)
@@ -93,9 +93,9 @@ export class QueueWaiters {
     }
   }
 
-  async #look(ask: Receive): Promise<Answer> {
+  async #look(ask: Receive): Promise<ReceiveAnswer> {
     const inFlightMax = (await this.#isCrowded(ask.queue)) ? sqsLimits.inFlightMax : null
-    return receiveMessages(this.#options.db, { ...ask, inFlightMax })
+    return this.#options.messages.receive({ ...ask, inFlightMax })
   }
 
   async #isCrowded(queue: string): Promise<boolean> {
@@ -109,7 +109,7 @@ export class QueueWaiters {
 }
 
 interface LineOptions {
-  readonly look: (ask: Receive) => Promise<Answer>
+  readonly look: (ask: Receive) => Promise<ReceiveAnswer>
   readonly hear: ((hear: (queue: string) => void) => { close(): Promise<void> }) | undefined
   readonly idle: () => void
 }
@@ -146,7 +146,7 @@ class Line {
     return this.#waiters.size > 0
   }
 
-  wait(ask: Receive, ended: AbortSignal): Promise<Answer> {
+  wait(ask: Receive, ended: AbortSignal): Promise<ReceiveAnswer> {
     clearTimeout(this.#idleTimer)
     return new Promise((answer, fail) => {
       const waiter: Waiter = { ask, answer, fail }

@@ -10,6 +10,7 @@ import type { Desk } from './desk.js'
 import { FairRanks } from './fair-ranks.js'
 import { type HttpServer, startHttpServer } from './http-server.js'
 import { messageActions } from './message-actions.js'
+import { MessageStore } from './message-store.js'
 import { moveTaskActions } from './move-task-actions.js'
 import { queueActions } from './queue-actions.js'
 import { QueueWaiters } from './queue-waiters.js'
@@ -44,7 +45,8 @@ export async function startSqsServer(base: Database, events: Events, settings: S
     const others = inTheWay.map((other) => `${other.server} ('${other.ledger}')`).join(', ')
     throw new FencepostError('FP_SQS_LEDGER', `sendDedup is '${settings.sendDedup}' here; at odds with it: ${others}`)
   }
-  const waiters = new QueueWaiters({ db, events, server, pollMs: settings.pollMs, listen: settings.listen })
+  const messages = new MessageStore(db, server)
+  const waiters = new QueueWaiters({ db, messages, events, server, pollMs: settings.pollMs, listen: settings.listen })
   const desk: Desk = {
     db,
     server,
@@ -52,6 +54,7 @@ export async function startSqsServer(base: Database, events: Events, settings: S
     region: settings.region,
     account: settings.account,
     purgeEveryMs: settings.purgeEveryMs,
+    messages,
     waiters,
     ranks: new FairRanks(),
     register,

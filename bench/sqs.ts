@@ -1,0 +1,192 @@
+/**
+ * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten callers at a time: over HTTP with the
+ * AWS SDK to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
+ * interleaved rounds; what is told are medians and ratios of one run.
+ *
+ *     npm run bench:sqs [-- --messages 5000 --rounds 3 --callers 10 --json]
+ */
+import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  CreateQueueCommand,
+  DeleteMessageBatchCommand,
+  DeleteQueueCommand,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  SQSClient,
+} from '@aws-sdk/client-sqs'
+import type { Database } from '../src/store/database.js'
+import { median, onServer, schema } from './stage.js'
+
+const { values: given } = parseArgs({
+  options: {
+    messages: { type: 'string', default: '5000' },
+    rounds: { type: 'string', default: '3' },
+    callers: { type: 'string', default: '10' },
+    json: { type: 'boolean', default: false },
+  },
+})
+const messages = Math.ceil(Number(given.messages) / 10) * 10
+const rounds = Number(given.rounds)
+const callers = Number(given.callers)
+const body = JSON.stringify({ order: 'o-1', note: 'x'.repeat(80) })
+const say = given.json ? () => {} : (text: string) => console.log(text)
+
+const peers = join(import.meta.dirname, 'peers')
+const node24 = join(peers, 'node_modules', '.bin', 'node')
+
+interface Phase {
+  readonly perSecond: number
+  readonly tookMs: readonly number[]
+}
+interface Round {
+  readonly send: Phase
+  readonly receive: Phase
+}
+
+async function timed(act: (n: number) => Promise<number>): Promise<Phase> {
+  const tookMs: number[] = []
+  let [next, done] = [0, 0]
+  const begunAt = performance.now()
+  const caller = async () => {
+    for (;;) {
+      const at = performance.now()
+      const n = await act(next++)
+      if (n === 0) return
+      tookMs.push(performance.now() - at)
+      done += n
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return { perSecond: done / ((performance.now() - begunAt) / 1_000), tookMs }
+}
+
+/** By the real client, which signs, and checks every digest. */
+async function overHttp(endpoint: string, analyze: () => Promise<unknown>): Promise<Round> {
+  const sqs = new SQSClient({
+    region: 'us-east-1',
+    endpoint,
+    credentials: { accessKeyId: 'AKIABENCH', secretAccessKey: 'secret' },
+    maxAttempts: 1,
+  })
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'bench' }))
+  const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
+  const send = await timed(async (n) => {
+    if (n >= messages / 10) return 0
+    await sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }))
+    return 10
+  })
+  await analyze()
+  let received = 0
+  const receive = await timed(async () => {
+    if (received >= messages) return 0
+    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }))
+    received += Messages.length
+    if (Messages.length === 0) return 0
+    const handles = Messages.map(({ ReceiptHandle }, n) => ({ Id: String(n), ReceiptHandle }))
+    await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries: handles }))
+    return Messages.length
+  })
+  await sqs.send(new DeleteQueueCommand({ QueueUrl }))
+  sqs.destroy()
+  return { send, receive }
+}
+
+async function fencepostRound(url: string, db: Database): Promise<Round> {
+  await db.once(
+    `truncate fencepost.job, fencepost.ready, fencepost.waiting, fencepost.leased, fencepost.finished, fencepost.attempt,
+       fencepost.sqs_sent`,
+  )
+  const server = fork(join(import.meta.dirname, 'sqs-server.ts'), [url, schema], { execArgv: ['--import', 'tsx'] })
+  try {
+    const { port } = await told<{ port: number }>(server)
+    return await overHttp(`http://127.0.0.1:${port}`, () =>
+      db.once('vacuum analyze fencepost.ready, fencepost.job, fencepost.leased'),
+    )
+  } finally {
+    await ended(server)
+  }
+}
+
+async function fauxqsRound(): Promise<Round> {
+  const server = fork(join(peers, 'fauxqs-server.js'), { execPath: node24, execArgv: [] })
+  try {
+    const { port } = await told<{ port: number }>(server)
+    return await overHttp(`http://127.0.0.1:${port}`, () => Promise.resolve())
+  } finally {
+    await ended(server)
+  }
+}
+
+async function pgBossRound(url: string): Promise<Round> {
+  const arguments_ = JSON.stringify({ url, messages, callers, body })
+  const program = fork(join(peers, 'pg-boss-batches.js'), [arguments_], { execPath: node24, execArgv: [] })
+  return told<Round>(program)
+}
+
+function told<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Message))
+    child.once('exit', (code) => reject(new Error(`it ended with ${code} before it told anything`)))
+  })
+}
+
+function ended(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve) => {
+    child.once('exit', resolve)
+    child.disconnect()
+  })
+}
+
+const p99 = (phases: readonly Phase[]) => {
+  const all = phases.flatMap(({ tookMs }) => tookMs).toSorted((a, b) => a - b)
+  return all[Math.floor(all.length * 0.99)] as number
+}
+
+async function bench(url: string, db: Database) {
+  const systems = {
+    fencepost: () => fencepostRound(url, db),
+    'pg-boss': () => pgBossRound(url),
+    fauxqs: () => fauxqsRound(),
+  }
+  const found: Record<string, Round[]> = { fencepost: [], 'pg-boss': [], fauxqs: [] }
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, run] of Object.entries(systems)) {
+      const result = await run()
+      found[name]?.push(result)
+      const { send, receive } = result
+      say(`${name}: sent ${Math.round(send.perSecond)}/s, received and deleted ${Math.round(receive.perSecond)}/s`)
+    }
+  }
+  const rows = Object.entries(found).map(([system, all]) => ({
+    system,
+    sentPerSecond: Math.round(median(all.map(({ send }) => send.perSecond))),
+    sendP99Ms: p99(all.map(({ send }) => send)),
+    receivedPerSecond: Math.round(median(all.map(({ receive }) => receive.perSecond))),
+    receiveP99Ms: p99(all.map(({ receive }) => receive)),
+  }))
+  const against = (peer: string, phase: keyof Round) =>
+    median(
+      (found['fencepost'] ?? []).map((ours, n) => ours[phase].perSecond / (found[peer]?.[n]?.[phase].perSecond ?? 0)),
+    )
+  const goals = [
+    { name: 'sent, against pg-boss', value: against('pg-boss', 'send'), goal: 1 },
+    { name: 'received and deleted, against pg-boss', value: against('pg-boss', 'receive'), goal: 1 },
+    { name: 'sent, share of fauxqs', value: against('fauxqs', 'send') },
+    { name: 'received and deleted, share of fauxqs', value: against('fauxqs', 'receive') },
+  ]
+  return { rows, goals }
+}
+
+if (!existsSync(node24)) {
+  say('Installing the peers …')
+  execFileSync('npm', ['ci', '--prefix', peers], { stdio: given.json ? 'ignore' : 'inherit' })
+}
+const figures = await onServer(bench)
+if (given.json) console.log(JSON.stringify(figures, null, 2))
+else {
+  console.table(figures.rows)
+  console.table(figures.goals)
+}

@@ -1,0 +1,100 @@
+/**
+ * Puts what many ask at the same time into one statement: while two are on their way, the next ones gather. A commit costs
+ * about the same whether it stores ten messages or a hundred, and who waits for its turn would otherwise wait for a connection.
+ */
+export interface CoalescerOptions<Ask, Answer> {
+  /** In the order of the asks. */
+  readonly run: (asks: readonly Ask[]) => Promise<readonly Answer[]>
+  /** How much of a statement an ask takes. */
+  readonly weight: (ask: Ask) => number
+  /** Asks that must not be in one statement with others that have any of the same. */
+  readonly apart?: (ask: Ask) => readonly string[]
+  /** After this error each is asked alone: one of them may be to blame. */
+  readonly mayBeOneOfThem: (error: unknown) => boolean
+}
+
+interface Waiting<Ask, Answer> {
+  readonly ask: Ask
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+const weightMax = 500
+const runningMax = 2
+
+export class Coalescer<Ask, Answer> {
+  readonly #options: CoalescerOptions<Ask, Answer>
+  #waiting: Waiting<Ask, Answer>[] = []
+  #running = 0
+  #scheduled = false
+
+  constructor(options: CoalescerOptions<Ask, Answer>) {
+    this.#options = options
+  }
+
+  ask(ask: Ask): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ask, resolve, reject })
+      this.#schedule()
+    })
+  }
+
+  get idle(): boolean {
+    return this.#running === 0 && this.#waiting.length === 0
+  }
+
+  /** Not at once: what else has arrived with this one is read first. */
+  #schedule(): void {
+    if (this.#scheduled || this.#running >= runningMax) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      if (this.#waiting.length > 0 && this.#running < runningMax) void this.#run(this.#take())
+    })
+  }
+
+  #take(): Waiting<Ask, Answer>[] {
+    const { weight, apart = () => [] } = this.#options
+    const taken: Waiting<Ask, Answer>[] = []
+    const left: Waiting<Ask, Answer>[] = []
+    const seen = new Set<string>()
+    let total = 0
+    for (const each of this.#waiting) {
+      const marks = apart(each.ask)
+      const fits = taken.length === 0 || total + weight(each.ask) <= weightMax
+      // Behind one that has to stay, nobody passes.
+      if (left.length > 0 || !fits || marks.some((mark) => seen.has(mark))) {
+        left.push(each)
+        continue
+      }
+      for (const mark of marks) seen.add(mark)
+      total += weight(each.ask)
+      taken.push(each)
+    }
+    this.#waiting = left
+    return taken
+  }
+
+  async #run(asked: readonly Waiting<Ask, Answer>[]): Promise<void> {
+    this.#running++
+    try {
+      const answers = await this.#options.run(asked.map(({ ask }) => ask))
+      asked.forEach(({ resolve }, n) => resolve(answers[n] as Answer))
+    } catch (error) {
+      if (asked.length > 1 && this.#options.mayBeOneOfThem(error))
+        await Promise.all(asked.map((each) => this.#alone(each)))
+      else for (const { reject } of asked) reject(error)
+    }
+    this.#running--
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  async #alone({ ask, resolve, reject }: Waiting<Ask, Answer>): Promise<void> {
+    try {
+      const [answer] = await this.#options.run([ask])
+      resolve(answer as Answer)
+    } catch (error) {
+      reject(error)
+    }
+  }
+}
