@@ -209,7 +209,7 @@ function anyValue(shape: Shape): fc.Arbitrary<WireValue> {
 function anyFields(members: Members): fc.Arbitrary<WireFields> {
   const values = Object.fromEntries(Object.entries(members).map(([name, { shape }]) => [name, anyValue(shape)]))
   const requiredKeys = Object.keys(members).filter((name) => members[name]?.required)
-  return fc.record(values, { requiredKeys, noNullPrototype: true }) as fc.Arbitrary<WireFields>
+  return fc.record(values, { requiredKeys, noNullPrototype: true })
 }
 
 function anyInput(action: ActionName): fc.Arbitrary<{ action: ActionName; input: WireFields }> {
@@ -259,7 +259,7 @@ function flattenedValue(shape: Shape, value: WireValue, path: string): [string, 
     case 'blob':
       return [[path, Buffer.from(value as Uint8Array).toString('base64')]]
     default:
-      return [[path, String(value)]]
+      return [[path, String(value as string | number | boolean)]]
   }
 }
 

@@ -46,7 +46,7 @@ export function plainAnswer(answer: object): Record<string, unknown> {
   return withBuffers(fields) as Record<string, unknown>
 }
 
-export function withBuffers(value: unknown): unknown {
+function withBuffers(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value)
   if (Array.isArray(value)) return value.map(withBuffers)
   if (typeof value !== 'object' || value === null) return value
