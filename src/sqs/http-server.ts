@@ -186,7 +186,9 @@ async function receive(request: IncomingMessage, { budget, stopping }: Serving):
     throw new SqsError('UnsupportedMediaType', `A body in the encoding ${encoding} is not accepted. Send it as it is.`)
   }
   const body = await readBody(request, budget)
-  return body && { method: request.method ?? '', url: request.url ?? '/', headers: request.headers, body }
+  // A proxy may send the whole url in the request line; what counts, and was signed, is its path and query.
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
+  return body && { method: request.method ?? '', url, headers: request.headers, body }
 }
 
 /** What the caller is told; another error than what was thrown if that is not for it to know. */

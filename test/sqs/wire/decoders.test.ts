@@ -258,8 +258,10 @@ function flattenedValue(shape: Shape, value: WireValue, path: string): [string, 
       return flattened(shape.members, value as WireFields, `${path}.`)
     case 'blob':
       return [[path, Buffer.from(value as Uint8Array).toString('base64')]]
+    case 'string':
+      return [[path, value as string]]
     default:
-      return [[path, String(value as string | number | boolean)]]
+      return [[path, JSON.stringify(value)]]
   }
 }
 

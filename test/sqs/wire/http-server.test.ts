@@ -115,9 +115,11 @@ describe('the HTTP server', () => {
     const headers = { host: 'sqs:9324' }
     await ask('/000000000000/orders?Action=PurgeQueue', { headers })
     await ask('/queue/orders/', { method: 'POST', headers }, 'Action=PurgeQueue')
+    await ask('http://sqs:9324/queue/by-proxy?Action=PurgeQueue', { headers })
     expect(calls.map(({ input }) => input)).toEqual([
       { QueueUrl: 'http://sqs:9324/000000000000/orders' },
       { QueueUrl: 'http://sqs:9324/queue/orders' },
+      { QueueUrl: 'http://sqs:9324/queue/by-proxy' },
     ])
   })
 
