@@ -207,9 +207,7 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpAn
     'content-length': Buffer.byteLength(answer.body),
   }
   if (answer.status === 405) headers['allow'] = 'GET, POST'
-  // Nobody knows whether a body follows that was announced and not asked for.
-  const announced = request.headers.expect !== undefined && !request.complete
-  if (stopping || announced) headers['connection'] = 'close'
+  if (stopping) headers['connection'] = 'close'
   response.writeHead(answer.status, headers).end(request.method === 'HEAD' ? undefined : answer.body)
   // What is left of a body that was refused is read and forgotten: the next request comes after it.
   if (!request.complete) request.resume()

@@ -59,7 +59,7 @@ describe('the JSON decoder', () => {
   })
 
   it('is not brought down by nesting', () => {
-    const deep = '['.repeat(1_000_000) + ']'.repeat(1_000_000)
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000)
     onlySqsErrors(() => decodeJsonRequest(jsonRequest('ListQueues', utf8(`{"QueueNamePrefix":${deep}}`))))
     onlySqsErrors(() => decodeJsonRequest(jsonRequest('ListQueues', utf8(`{"Unknown":${deep}}`))))
   })

@@ -1,3 +1,4 @@
+import { createHash, createHmac } from 'node:crypto'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { describe, expect, it } from 'vitest'
 import { startHttpServer } from '../../../src/sqs/http-server.js'
@@ -104,6 +105,31 @@ describe('a request that is not signed well', () => {
       expect(refused({ ...request, headers })).toBe('IncompleteSignature')
     },
   )
+})
+
+describe('a signature that is right, of a request that is not', () => {
+  it('lets in what is right, also with the date of HTTP', () => {
+    expect(verify(signedByHand())).toEqual({ accessKeyId })
+    const request = signedByHand({ signedHeaders: ['host'] })
+    const { 'x-amz-date': _, ...headers } = request.headers
+    const withDate = { ...request, headers: { ...headers, date: 'Mon, 16 Nov 2026 10:00:00 GMT' } }
+    expect(verify(withDate, { now: new Date('2026-11-16T10:00:00Z') })).toEqual({ accessKeyId })
+  })
+
+  it.each<[string, Parameters<typeof signedByHand>[0]]>([
+    ['the host is not signed', { signedHeaders: ['x-amz-date'] }],
+    ['a header of the protocol is not signed', { signedHeaders: ['host'] }],
+    ['the key is of another day', { day: '20261115' }],
+    ['it is for another service', { service: 'sns' }],
+    ['its scope ends in another word', { terminator: 'aws5_request' }],
+  ])('refuses it when %s', (_what, how) => {
+    expect(refused(signedByHand(how))).toBe('SignatureDoesNotMatch')
+  })
+
+  it('says so when only the body is another', async () => {
+    const request = await signedBySdk('json')
+    expect(() => verify({ ...request, body: Buffer.from('{}') })).toThrow('x-amz-content-sha256')
+  })
 })
 
 describe('a presigned URL', () => {
@@ -216,6 +242,31 @@ async function presigned(signingDate: Date, expiresIn: number): Promise<HttpRequ
   )
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
   return { method: 'GET', url: `${path}?${parameters.join('&')}`, headers: { host: 'sqs.test' }, body: Buffer.alloc(0) }
+}
+
+/** Signs what no SDK would sign. */
+function signedByHand({
+  day = '20261116',
+  service = 'sqs',
+  terminator = 'aws4_request',
+  signedHeaders = ['host', 'x-amz-date'],
+}: {
+  day?: string
+  service?: string
+  terminator?: string
+  signedHeaders?: string[]
+} = {}): HttpRequest {
+  const headers: Record<string, string> = { host: 'sqs.test', 'x-amz-date': '20261116T100000Z' }
+  const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+  const lines = signedHeaders.map((name) => `${name}:${headers[name]}\n`).join('')
+  const canonical = `GET\n/\nAction=ListQueues\n${lines}\n${signedHeaders.join(';')}\n${sha256('')}`
+  const scope = [day, 'us-east-1', service, terminator]
+  const toSign = `AWS4-HMAC-SHA256\n20261116T100000Z\n${scope.join('/')}\n${sha256(canonical)}`
+  let key = Buffer.from(`AWS4${secretAccessKey}`)
+  for (const part of [...scope, toSign]) key = createHmac('sha256', key).update(part).digest()
+  const credential = `Credential=${accessKeyId}/${scope.join('/')}`
+  const authorization = `AWS4-HMAC-SHA256 ${credential},SignedHeaders=${signedHeaders.join(';')},Signature=${key.toString('hex')}`
+  return { method: 'GET', url: '/?Action=ListQueues', headers: { ...headers, authorization }, body: Buffer.alloc(0) }
 }
 
 function signedAtMs({ headers }: HttpRequest): number {
