@@ -6,7 +6,7 @@ import { FencepostError } from '../errors.js'
 import { type BodyBudget, isTooLarge, readBody } from './request-body.js'
 import type { SqsCall, SqsHandler } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
-import type { HttpAnswer, HttpRequest } from './wire/http-message.js'
+import { type HttpAnswer, type HttpRequest, splitUrl } from './wire/http-message.js'
 import { decodeRequest, encodeError, encodeOutput, protocolOf } from './wire/protocol.js'
 
 export interface HttpServerOptions {
@@ -128,7 +128,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, serving
   const requestId = randomUUID()
   const callerGone = new AbortController()
   const abort = () => callerGone.abort()
-  response.on('close', abort)
+  response.on('close', () => {
+    if (!response.writableFinished) abort()
+  })
   serving.stopped.addEventListener('abort', abort)
   let action: string | undefined
   let answer: HttpAnswer | undefined
@@ -170,7 +172,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, serving
 
 /** The health of this process, and methods that the API does not have. */
 function otherThanCalls({ method, url }: IncomingMessage): HttpAnswer | undefined {
-  if ((method === 'GET' || method === 'HEAD') && url?.split('?', 1)[0] === '/health') {
+  if ((method === 'GET' || method === 'HEAD') && splitUrl(url ?? '').path === '/health') {
     return { status: 200, headers: { 'content-type': 'text/plain' }, body: 'ok\n' }
   }
   if (method === 'GET' || method === 'POST') return undefined
@@ -184,7 +186,9 @@ async function receive(request: IncomingMessage, { budget, stopping }: Serving):
     throw new SqsError('UnsupportedMediaType', `A body in the encoding ${encoding} is not accepted. Send it as it is.`)
   }
   const body = await readBody(request, budget)
-  return body && { method: request.method ?? '', url: request.url ?? '/', headers: request.headers, body }
+  // A proxy may send the whole url in the request line; what counts, and was signed, is its path and query.
+  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
+  return body && { method: request.method ?? '', url, headers: request.headers, body }
 }
 
 /** What the caller is told; another error than what was thrown if that is not for it to know. */
@@ -203,9 +207,10 @@ function send(request: IncomingMessage, response: ServerResponse, answer: HttpAn
     'content-length': Buffer.byteLength(answer.body),
   }
   if (answer.status === 405) headers['allow'] = 'GET, POST'
-  // What is left of a body that was refused would be read as the next request.
-  if (stopping || !request.complete) headers['connection'] = 'close'
+  if (stopping) headers['connection'] = 'close'
   response.writeHead(answer.status, headers).end(request.method === 'HEAD' ? undefined : answer.body)
+  // What is left of a body that was refused is read and forgotten: the next request comes after it.
+  if (!request.complete) request.resume()
 }
 
 const validHost = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i

@@ -14,7 +14,8 @@ export async function readBody(request: IncomingMessage, budget: BodyBudget): Pr
   const chunks: Buffer[] = []
   let bytes = 0
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // The default would destroy the connection with the stream, before the answer is sent.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       chunks.push(chunk)
       bytes += chunk.length
       budget.usedBytes += chunk.length

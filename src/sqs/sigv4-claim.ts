@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { SqsError } from './sqs-error.js'
 import { parseForm } from './wire/form.js'
+import { splitUrl } from './wire/http-message.js'
 
 /** What a request says about its own signature, in the Authorization header or, presigned, in its query string. */
 export interface Claim {
@@ -32,7 +33,7 @@ const expiresSecondsMax = 7 * 24 * 3600
 
 export function claimOf({ url, headers }: { readonly url: string; readonly headers: IncomingHttpHeaders }): Claim {
   if (headers.authorization !== undefined) return checked(headerParts(headers.authorization, headers), false)
-  const parameters = new Map(parseForm(url.slice(url.indexOf('?') + 1)))
+  const parameters = new Map(parseForm(splitUrl(url).query))
   if (!parameters.has('X-Amz-Algorithm') && !parameters.has('X-Amz-Signature')) {
     throw new SqsError('MissingAuthenticationToken', 'The request is not signed: it has no Authorization header.')
   }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Claim, claimOf } from './sigv4-claim.js'
 import { SqsError } from './sqs-error.js'
 import { parseForm } from './wire/form.js'
+import { splitUrl } from './wire/http-message.js'
 
 /**
  * Whether a request was signed, by AWS Signature Version 4, with the secret of one of our keys. What is verified is the
@@ -99,9 +100,7 @@ function checkBodyHash(headers: IncomingHttpHeaders, bodyHash: string): void {
 }
 
 function canonicalRequest({ signedHeaders }: Claim, request: SignedRequest, bodyHash: string): string {
-  const mark = request.url.indexOf('?')
-  const path = mark < 0 ? request.url : request.url.slice(0, mark)
-  const query = mark < 0 ? '' : request.url.slice(mark + 1)
+  const { path, query } = splitUrl(request.url)
   const headers = signedHeaders.map((name) => `${name}:${canonicalValue(request.headers[name])}\n`)
   return [
     request.method,

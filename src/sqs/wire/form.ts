@@ -27,17 +27,15 @@ export interface FormNode {
   readonly children: Map<string, FormNode>
 }
 
-/** Seven steps lead to the deepest parameter there is; what is deeper is nobody's, and is not to cost anything. */
-const depthMax = 8
+/** Seven steps lead to the deepest parameter there is: whatever has more is nobody's, and need not be told apart. */
+const stepsMax = 8
 
 /** Of a parameter that is given twice, the last one counts. */
 export function formTree(pairs: readonly (readonly [string, string])[]): FormNode {
   const root: FormNode = { text: undefined, children: new Map() }
   for (const [name, value] of pairs) {
-    const steps = name.split('.', depthMax + 1)
-    if (steps.length > depthMax) continue
     let node = root
-    for (const step of steps) {
+    for (const step of name.split('.', stepsMax)) {
       let child = node.children.get(step)
       if (!child) {
         child = { text: undefined, children: new Map() }

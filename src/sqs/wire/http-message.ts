@@ -15,6 +15,12 @@ export interface HttpAnswer {
   readonly body: string
 }
 
+/** A url without a query has an empty one. */
+export function splitUrl(url: string): { readonly path: string; readonly query: string } {
+  const mark = url.indexOf('?')
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
+}
+
 export type Protocol = 'json' | 'query'
 
 /** What a request asks for: a union over the actions, so that a `switch` on `action` knows its `input`. */

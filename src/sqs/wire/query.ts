@@ -1,7 +1,7 @@
 import { SqsError } from '../sqs-error.js'
 import { decodeBase64, decodeMembers, decodeUtf8, isInRange, knownAction, missingParameter, under } from './decode.js'
 import { type FormNode, formTree, numbered, parseForm } from './form.js'
-import type { DecodedRequest, HttpAnswer, HttpRequest } from './http-message.js'
+import { type DecodedRequest, type HttpAnswer, type HttpRequest, splitUrl } from './http-message.js'
 import { type ActionName, actions } from './model.js'
 import type { MapShape, Members, Shape, WireOutput, WireValue } from './shape.js'
 import { element, membersAsXml, textElement } from './xml.js'
@@ -13,10 +13,11 @@ const namespace = `http://queue.amazonaws.com/doc/${version}/`
 
 /** `baseUrl` is how the caller addressed this server: a request to a queue's own path means that queue. */
 export function decodeQueryRequest(request: HttpRequest, baseUrl: string): DecodedRequest {
-  const root = formTree([...parseForm(queryOf(request.url)), ...parseForm(formBody(request))])
+  const { path, query } = splitUrl(request.url)
+  const root = formTree([...parseForm(query), ...parseForm(formBody(request))])
   const action = actionOf(root)
-  const path = pathOf(request.url)
-  const pathQueueUrl = path === '' ? undefined : baseUrl + path
+  const queuePath = path.replace(/\/+$/, '')
+  const pathQueueUrl = queuePath === '' ? undefined : baseUrl + queuePath
   const input = decodeMembers(actions[action].input, '', (name, member, memberPath) => {
     const value = decode(member.shape, root.children.get(member.query ?? name), memberPath)
     return name === 'QueueUrl' ? (value ?? pathQueueUrl) : value
@@ -52,16 +53,6 @@ function answer(status: number, name: string, content: string, requestId: string
     headers: { 'content-type': 'text/xml', 'x-amzn-requestid': requestId },
     body: `<?xml version="1.0"?><${name} xmlns="${namespace}">${content}</${name}>`,
   }
-}
-
-function queryOf(url: string): string {
-  const mark = url.indexOf('?')
-  return mark < 0 ? '' : url.slice(mark + 1)
-}
-
-/** The path of a queue, without the slash that some clients put at its end; empty for the root. */
-function pathOf(url: string): string {
-  return (url.split('?', 1)[0] ?? '').replace(/\/+$/, '')
 }
 
 function formBody({ method, body }: HttpRequest): string {

@@ -8,7 +8,7 @@ interface Scalar {
   readonly kind: 'string' | 'integer' | 'long' | 'boolean' | 'blob'
 }
 
-export interface ListShape {
+interface ListShape {
   readonly kind: 'list'
   readonly item: Shape
 }
@@ -20,7 +20,7 @@ export interface MapShape {
   readonly value: Shape
 }
 
-export interface StructureShape {
+interface StructureShape {
   readonly kind: 'structure'
   readonly members: Members
 }
@@ -71,7 +71,7 @@ export function optional<S extends Shape>(shape: S, query?: string) {
   return { shape, required: false, query } as const
 }
 
-export type ValueOf<S> = S extends { readonly kind: 'string' }
+type ValueOf<S> = S extends { readonly kind: 'string' }
   ? string
   : S extends { readonly kind: 'integer' | 'long' }
     ? number

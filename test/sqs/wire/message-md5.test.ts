@@ -8,7 +8,7 @@ describe('the MD5 of a message', () => {
     expect(md5OfBody('zwölf')).toBe('e23a08180c99ea8cc8a43abce1dfff47')
   })
 
-  // Digests that the service itself gave for these attributes.
+  // Digests in recorded answers of the service.
   const text = (StringValue: string) => ({ DataType: 'String', StringValue })
   it.each([
     ['ae7155c6026991b6d54b11589678bf9c', { Foo: text('Bar') }],
