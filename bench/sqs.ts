@@ -1,6 +1,6 @@
 /**
- * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten callers at a time: over HTTP with the
- * AWS SDK to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
+ * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten callers at a time: over HTTP
+ * to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
  * interleaved rounds; what is told are medians and ratios of one run.
  *
  *     npm run bench:sqs [-- --messages 5000 --rounds 3 --callers 10 --json]
@@ -9,15 +9,8 @@ import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import {
-  CreateQueueCommand,
-  DeleteMessageBatchCommand,
-  DeleteQueueCommand,
-  ReceiveMessageCommand,
-  SendMessageBatchCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
 import type { Database } from '../src/store/database.js'
+import { sqsClient } from './sqs-client.js'
 import { median, onServer, schema } from './stage.js'
 
 const { values: given } = parseArgs({
@@ -63,34 +56,31 @@ async function timed(act: (n: number) => Promise<number>): Promise<Phase> {
   return { perSecond: done / ((performance.now() - begunAt) / 1_000), tookMs }
 }
 
-/** By the real client, which signs, and checks every digest. */
 async function overHttp(endpoint: string, analyze: () => Promise<unknown>): Promise<Round> {
-  const sqs = new SQSClient({
-    region: 'us-east-1',
-    endpoint,
-    credentials: { accessKeyId: 'AKIABENCH', secretAccessKey: 'secret' },
-    maxAttempts: 1,
-  })
-  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'bench' }))
+  const { call, close } = sqsClient(endpoint)
+  const { QueueUrl } = await call<{ QueueUrl: string }>('CreateQueue', { QueueName: 'bench' })
   const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
   const send = await timed(async (n) => {
     if (n >= messages / 10) return 0
-    await sqs.send(new SendMessageBatchCommand({ QueueUrl, Entries }))
+    await call('SendMessageBatch', { QueueUrl, Entries })
     return 10
   })
   await analyze()
   let received = 0
   const receive = await timed(async () => {
     if (received >= messages) return 0
-    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10 }))
+    const { Messages = [] } = await call<{ Messages?: { ReceiptHandle: string }[] }>('ReceiveMessage', {
+      QueueUrl,
+      MaxNumberOfMessages: 10,
+    })
     received += Messages.length
     if (Messages.length === 0) return 0
     const handles = Messages.map(({ ReceiptHandle }, n) => ({ Id: String(n), ReceiptHandle }))
-    await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries: handles }))
+    await call('DeleteMessageBatch', { QueueUrl, Entries: handles })
     return Messages.length
   })
-  await sqs.send(new DeleteQueueCommand({ QueueUrl }))
-  sqs.destroy()
+  await call('DeleteQueue', { QueueUrl })
+  close()
   return { send, receive }
 }
 
