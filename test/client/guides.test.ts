@@ -13,7 +13,7 @@ const pages = ['README.md', ...guides.map((file) => `docs/guides/${file}`)].map(
 }))
 
 const shown = pages.flatMap(({ page, text }) =>
-  [...text.matchAll(/^```(?:ts|yaml) file=(\S+)\n(.*?)^```$/gms)].map(([, file, content]) => ({
+  [...text.matchAll(/^```(?:ts|yaml|sh|python) file=(\S+)\n(.*?)^```$/gms)].map(([, file, content]) => ({
     page,
     file: file as string,
     content,
