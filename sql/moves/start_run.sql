@@ -33,7 +33,7 @@ as $$
 #variable_conflict use_column
 begin
   perform fencepost.durable(); -- guard: start_run.durable
-  if fencepost.make_run(p_id, p_workflow, p_version, p_parameters, p_needs, null, null, null, null) then
+  if fencepost.make_run(p_id, p_workflow, p_version, p_parameters, p_needs, null, null, null, null, '{}') then
     return query select 'started';
     return;
   end if;
@@ -47,10 +47,10 @@ begin
     hint = 'The first run stands. Use a new id for a different run.';
 end $$;
 
--- make_run(id, workflow, version, parameters, needs, parent …) → whether it was made
+-- make_run(id, workflow, version, parameters, needs, parent …, progress) → whether it was made
 create or replace function fencepost.make_run(
   p_id uuid, p_workflow text, p_version integer, p_parameters jsonb, p_needs text[],
-  p_parent_id uuid, p_parent_task text, p_parent_ordinal integer, p_parent_item integer
+  p_parent_id uuid, p_parent_task text, p_parent_ordinal integer, p_parent_item integer, p_progress jsonb
 ) returns boolean
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -59,7 +59,7 @@ begin
   insert into fencepost.run
     (id, revision, created_at, version, advance_tries, workflow, state, needs, parameters, vars, progress, parent_id,
      parent_task, parent_ordinal, parent_item)
-  values (p_id, 0, fencepost.clock(), p_version, 0, p_workflow, 'running', p_needs, p_parameters, '{}', '{}', p_parent_id,
+  values (p_id, 0, fencepost.clock(), p_version, 0, p_workflow, 'running', p_needs, p_parameters, '{}', p_progress, p_parent_id,
           p_parent_task, p_parent_ordinal, p_parent_item)
   on conflict (id) do nothing; -- guard: start_run.once
   if not found then

@@ -131,6 +131,11 @@ export interface Fencepost extends AsyncDisposable {
   readonly workflows: Workflows
   /** Listens to what this process does and sees; the answer stops listening. */
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void
+  /**
+   * What was thrown, as a log may show it: a copy in which the values of secret parameters are hidden that the jobs which
+   * run in this process have in their inputs. For listeners that write logs of their own; `attachLogger` does it.
+   */
+  masked(thrown: unknown): unknown
   /** A transaction whose COMMIT is verified; pass its `tx` to enqueue and to your own queries. */
   transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result>
   /** Starts a worker for these tasks. */
@@ -324,6 +329,10 @@ class Client implements Fencepost {
 
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void) {
     return this.#events.on(name, listener)
+  }
+
+  masked(thrown: unknown) {
+    return this.#events.masked(thrown)
   }
 
   transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>) {

@@ -69,7 +69,7 @@ class Conductor {
     this.#joins = new Joins(plan, this.#progress.joins)
     this.#mailbox = new Mailbox(this.#progress)
     this.#outlook = new Outlook(situation, this.#progress.latest)
-    this.#items = new ItemMaker(known, isLate)
+    this.#items = new ItemMaker(known, plan.secretFlow(this.#progress.secrets), isLate)
     this.#vars = run.vars
     this.#state = run.state
     this.#error = run.error

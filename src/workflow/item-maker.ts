@@ -3,7 +3,8 @@ import { type Active, roomFor } from './active-task-run.js'
 import { isRun, troubleOf } from './built-in-actions.js'
 import type { TaskDefinition } from './definition.js'
 import type { TaskPlan } from './plan.js'
-import type { ItemJobs, JobPolicy, NewRun, Trouble } from './run.js'
+import type { ItemJobs, JobPolicy, NewRun, SecretPlace, Trouble } from './run.js'
+import type { SecretFlow } from './secret-flow.js'
 import { Missing, type Situation, type StartableWorkflow } from './situation.js'
 
 /** How long the inputs of all items of one advance may be together: the change is one message to the database. */
@@ -14,11 +15,13 @@ export class ItemMaker {
   readonly jobs: ItemJobs[] = []
   readonly runs: NewRun[] = []
   readonly #known: Situation['known']
+  readonly #secrets: SecretFlow
   readonly #isLate: () => boolean
   #bytes = 0
 
-  constructor(known: Situation['known'], isLate: () => boolean) {
+  constructor(known: Situation['known'], secrets: SecretFlow, isLate: () => boolean) {
     this.#known = known
+    this.#secrets = secrets
     this.#isLate = isLate
   }
 
@@ -52,7 +55,7 @@ export class ItemMaker {
     const { action, delayMs, retry } = definition
     // A limit that the list cannot reach needs no gate.
     const concurrency = task.concurrency !== null && task.concurrency < task.total ? task.concurrency : null
-    const policy = policyOf(definition, concurrency !== null)
+    const policy = policyOf(definition, concurrency !== null, this.#secrets.placesIn(task.task))
     const { task: name, ordinal } = task
     this.jobs.push({
       task: name,
@@ -77,7 +80,9 @@ export class ItemMaker {
       if ('problem' in checked) return { code: 'FP_WORKFLOW_PARAMETERS', message: checked.problem }
       const { version, needs } = workflow as StartableWorkflow
       const item = { task: task.task, ordinal: task.ordinal, item: from + index }
-      this.runs.push({ ...item, workflow: name, version, needs, parameters: checked.parameters })
+      const { parameters } = checked
+      const secrets = secretNames(this.#secrets.placesIn(task.task), parameters)
+      this.runs.push({ ...item, workflow: name, version, needs, parameters, secrets })
       task.dispatched++
     }
     return undefined
@@ -85,12 +90,17 @@ export class ItemMaker {
 }
 
 /** What the workflow says of its items instead of their task; null if it says nothing. */
-function policyOf({ retry, timeoutMs, items }: TaskDefinition, isGated: boolean): JobPolicy | null {
+function policyOf(
+  { retry, timeoutMs, items }: TaskDefinition,
+  isGated: boolean,
+  secrets: readonly SecretPlace[],
+): JobPolicy | null {
   const halt = isGated && items?.onFailure === 'fail'
-  if (retry === null && timeoutMs === null && !halt) return null
+  if (retry === null && timeoutMs === null && !halt && secrets.length === 0) return null
   return {
     ...(halt && { halt }),
     ...(timeoutMs !== null && { timeoutMs }),
+    ...(secrets.length > 0 && { secrets }),
     ...(retry && {
       retry: {
         limit: retry.count,
@@ -101,4 +111,10 @@ function policyOf({ retry, timeoutMs, items }: TaskDefinition, isGated: boolean)
       },
     }),
   }
+}
+
+/** The parameters of another run that these places are in. */
+function secretNames(places: readonly SecretPlace[], parameters: object): string[] {
+  const isAnywhere = places.some(({ path }) => path.length === 0)
+  return Object.keys(parameters).filter((name) => isAnywhere || places.some(({ path }) => path[0] === name))
 }

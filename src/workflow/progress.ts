@@ -8,6 +8,7 @@ export function progressOf({
   signals = [],
   answers,
   heard = [],
+  secrets = [],
   cutOff = [],
 }: Partial<Progress>): Progress {
   const bare = <Value>(given: Record<string, Value> = {}) =>
@@ -22,6 +23,7 @@ export function progressOf({
     signals: [...signals],
     answers: bare(answers),
     heard: [...heard],
+    secrets,
     cutOff: [...cutOff],
   }
 }
