@@ -196,7 +196,8 @@ class Conductor {
       }
       if (!isRun(task.action)) return this.#end(task, 'timed_out', null, error)
       task.stop = 'all'
-      task.error = error
+      // A list one of whose items has failed has failed, unless it may.
+      if (task.error === null || this.#itemsOf(task)?.onFailure !== 'fail') task.error = error
     } else if (kind === 'watch') {
       this.#change.watch.push({ task: task.task, ordinal: task.ordinal, run: (task.input as { run: string }).run })
     }
@@ -240,8 +241,9 @@ class Conductor {
       if (isWhole && (task.failed === 0 || (mayFail && task.stop === null))) this.#end(task, 'succeeded', result, null)
       else if (task.error === null)
         this.#end(task, 'cancelled', result, { code: 'FP_CANCELLED', message: 'it was cancelled' })
-      else if (this.#isSingle(task))
-        this.#end(task, task.error.code === 'FP_TIMED_OUT' ? 'timed_out' : 'failed', result, task.error)
+      else if (task.error.code === 'FP_TIMED_OUT' && task.error['item'] === undefined)
+        this.#end(task, 'timed_out', result, task.error)
+      else if (this.#isSingle(task)) this.#end(task, 'failed', result, task.error)
       else this.#end(task, 'failed', undefined, itemsTrouble(task))
     }
   }
