@@ -156,6 +156,7 @@ class Conductor {
     const task = this.#plan.tasks.get(name)
     if (!task || this.#state !== 'running') return
     this.#setDeadline()
+    for (const list of this.#active) if (!list.isNew && !list.ended) this.#setTimeout(list)
     if (!reopened) this.#activate(task, null)
     const later = reachableFrom(this.#plan.definition, [name])
     for (const { task: other, ordinal, status } of cutOff) {
@@ -351,7 +352,7 @@ class Conductor {
       } else if (isWait(action)) {
         return this.#wait(task, waitOf(action, this.#inputOf(plan)(undefined, 0), this.#nowMs), timeoutMs)
       }
-      if (isRun(action) && timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
+      this.#setTimeout(task)
     } catch (error) {
       if (error instanceof Missing) throw error
       this.#end(task, 'failed', null, troubleOf(error, `task ${task.task}`))
@@ -376,6 +377,12 @@ class Conductor {
     }
     if (wait.ms !== undefined) this.#timer(task, 'due', wait.ms)
     if (timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
+  }
+
+  /** A job is timed by its worker, a wait where it begins. */
+  #setTimeout(task: Active): void {
+    const timeoutMs = this.#plan.tasks.get(task.task)?.definition.timeoutMs ?? null
+    if (isRun(task.action) && timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
   }
 
   #timer(task: Active, kind: 'due' | 'timeout', ms: number): void {
