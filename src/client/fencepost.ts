@@ -43,6 +43,7 @@ import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
 import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
+import { checkTransaction } from './transaction-check.js'
 import { unknownGate } from './unknown-gate.js'
 import { Workflows } from './workflows.js'
 
@@ -382,12 +383,5 @@ function checkTask(task: AnyTask): void {
   const given = typeof task === 'string' ? `${shown(task)} is a name` : shown(task)
   throw new FencepostError('FP_TASK_UNKNOWN', given, {
     hint: 'Pass the task itself, as task(name, …) returned it: it carries the schema and the policies.',
-  })
-}
-
-function checkTransaction(tx: Queryable | undefined): void {
-  if (tx === undefined || typeof tx?.query === 'function') return
-  throw new FencepostError('FP_OPTION_INVALID', `tx must be a connection of yours, not ${shown(tx)}`, {
-    hint: 'Pass what transaction() hands to its function, or a client of `pg` on which you have said BEGIN.',
   })
 }
