@@ -292,3 +292,18 @@ tasks:
   expect({ path, code }).toEqual({ path: ['all#1 failed'], code: 'FP_ITEMS_FAILED' })
   expect(message).toMatch(/the first: item 0: task no failed: no/)
 })
+
+it('says of a run, and not of a job, that it has not ended in time, or ended badly', async () => {
+  const { start, fp } = await setupRuns()
+  const { id, result } = await start(`
+name: w
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+  await expect(result({ timeout: 10 })).rejects.toMatchObject({
+    code: 'FP_RESULT_TIMEOUT',
+    message: `It did not end within the time waited: ${id} after 10 ms`,
+    hint: expect.stringContaining('fencepost workflow show'),
+  })
+  await fp.workflows.cancel(id)
+  await expect(result({ timeout: '20s' })).rejects.toThrow(`It ended without success: ${id} cancelled: cancelled`)
+})
