@@ -59,7 +59,7 @@ class Conductor {
   }
 
   constructor(situation: Situation) {
-    const { run, plan, active, letters, nowMs, known, fault, isLate = () => false } = situation
+    const { run, plan, active, letters, nowMs, fault, isLate = () => false } = situation
     this.#run = run
     this.#plan = plan
     this.#letters = letters
@@ -69,7 +69,7 @@ class Conductor {
     this.#joins = new Joins(plan, this.#progress.joins)
     this.#mailbox = new Mailbox(this.#progress)
     this.#outlook = new Outlook(situation, this.#progress.latest)
-    this.#items = new ItemMaker(known, plan.secretFlow(this.#progress.secrets), isLate)
+    this.#items = new ItemMaker(situation, this.#progress, isLate)
     this.#vars = run.vars
     this.#state = run.state
     this.#error = run.error

@@ -1,9 +1,10 @@
 import type { Json } from '../job/json.js'
+import { limits } from '../limits.js'
 import { type Active, roomFor } from './active-task-run.js'
 import { isRun, troubleOf } from './built-in-actions.js'
 import type { TaskDefinition } from './definition.js'
 import type { TaskPlan } from './plan.js'
-import type { ItemJobs, JobPolicy, NewRun, SecretPlace, Trouble } from './run.js'
+import type { ItemJobs, JobPolicy, NewRun, Progress, SecretPlace, Trouble } from './run.js'
 import type { SecretFlow } from './secret-flow.js'
 import { Missing, type Situation, type StartableWorkflow } from './situation.js'
 
@@ -16,12 +17,19 @@ export class ItemMaker {
   readonly runs: NewRun[] = []
   readonly #known: Situation['known']
   readonly #secrets: SecretFlow
+  /** The workflows of the runs in each other, up to this one. */
+  readonly #chain: readonly string[]
   readonly #isLate: () => boolean
   #bytes = 0
 
-  constructor(known: Situation['known'], secrets: SecretFlow, isLate: () => boolean) {
+  constructor(
+    { run, plan, known }: Situation,
+    { secrets, callers }: Pick<Progress, 'secrets' | 'callers'>,
+    isLate: () => boolean,
+  ) {
     this.#known = known
-    this.#secrets = secrets
+    this.#secrets = plan.secretFlow(secrets)
+    this.#chain = [...callers, run.workflow]
     this.#isLate = isLate
   }
 
@@ -73,6 +81,7 @@ export class ItemMaker {
 
   #makeRuns(task: Active, from: number, inputs: readonly Json[]): Trouble | undefined {
     const name = task.action.slice('workflow.'.length)
+    if (this.#chain.length >= limits.runDepthMax) return tooDeep([...this.#chain, name])
     const workflow = this.#known.workflow(name)
     if (workflow === undefined) throw new Missing({ workflow: name })
     for (const [index, input] of inputs.entries()) {
@@ -82,7 +91,8 @@ export class ItemMaker {
       const item = { task: task.task, ordinal: task.ordinal, item: from + index }
       const { parameters } = checked
       const secrets = secretNames(this.#secrets.placesIn(task.task), parameters)
-      this.runs.push({ ...item, workflow: name, version, needs, parameters, secrets })
+      const progress = { callers: this.#chain, secrets }
+      this.runs.push({ ...item, workflow: name, version, needs, parameters, progress })
       task.dispatched++
     }
     return undefined
@@ -117,4 +127,12 @@ function policyOf(
 function secretNames(places: readonly SecretPlace[], parameters: object): string[] {
   const isAnywhere = places.some(({ path }) => path.length === 0)
   return Object.keys(parameters).filter((name) => isAnywhere || places.some(({ path }) => path[0] === name))
+}
+
+function tooDeep(chain: readonly string[]): Trouble {
+  const named = chain.length <= 8 ? chain : [...chain.slice(0, 3), '…', ...chain.slice(-3)]
+  return {
+    code: 'FP_RUN_TOO_DEEP',
+    message: `runs may be ${limits.runDepthMax} deep in each other, and this would be one more: ${named.join(' → ')}`,
+  }
 }

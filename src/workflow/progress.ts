@@ -8,6 +8,7 @@ export function progressOf({
   signals = [],
   answers,
   heard = [],
+  callers = [],
   secrets = [],
   cutOff = [],
 }: Partial<Progress>): Progress {
@@ -23,6 +24,7 @@ export function progressOf({
     signals: [...signals],
     answers: bare(answers),
     heard: [...heard],
+    callers,
     secrets,
     cutOff: [...cutOff],
   }

@@ -41,7 +41,9 @@ export interface Progress {
   readonly answers: Record<string, Json>
   /** The last signals and answers that were heard: one that is told twice counts once. */
   readonly heard: string[]
-  /** Parameters that hold a secret of the run that this one is an item of. */
+  /** The workflows of the runs that this one is an item of, the outermost first. */
+  readonly callers: readonly string[]
+  /** Parameters that hold a secret of these runs. */
   readonly secrets: readonly string[]
   /** What ended when nothing could follow any more, or was stopped: a rerun goes on with it. */
   cutOff: { readonly task: string; readonly ordinal: number; readonly status: Status }[]
@@ -145,8 +147,7 @@ export interface NewRun {
   readonly version: number
   readonly needs: readonly string[]
   readonly parameters: Readonly<Record<string, Json>>
-  /** Those of them that hold a secret of this run. */
-  readonly secrets: readonly string[]
+  readonly progress: Pick<Progress, 'callers' | 'secrets'>
 }
 
 /** The jobs of items that follow each other. */

@@ -307,3 +307,15 @@ tasks: [{ name: wait, wait_for: { signal: go } }]
   await fp.workflows.cancel(id)
   await expect(result({ timeout: '20s' })).rejects.toThrow(`It ended without success: ${id} cancelled: cancelled`)
 })
+
+it('refuses a run deeper than runs may be in each other, and names the chain', async () => {
+  const { run, sql } = await setupRuns()
+  const { state, code, message } = await run(`
+name: matryoshka
+tasks: [{ name: open, action: workflow.matryoshka }]
+`)
+  expect({ state, code }).toEqual({ state: 'failed', code: 'FP_RUN_TOO_DEEP' })
+  expect(message).toMatch(/^task open failed: task open failed: .*: runs may be 32 deep in each other, /)
+  expect(message).toMatch(/matryoshka → matryoshka → matryoshka → … → matryoshka → matryoshka → matryoshka$/)
+  expect(await sql('select count(*) as n from fencepost.run')).toEqual([{ n: 32 }])
+})
