@@ -153,6 +153,7 @@ const limitsDescribed: Readonly<Record<keyof typeof limits, string>> = {
   gateLimitMax: 'The highest limit of a gate.',
   gatesMax: 'Gates of one job.',
   activationsMax: 'Activations of tasks in one run of a workflow.',
+  runDepthMax: 'Runs that are items of each other.',
   priorityMin: 'The most urgent priority.',
   priorityMax: 'The least urgent priority.',
   retryLimitMax: 'The most that `retry.limit` can be.',

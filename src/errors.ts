@@ -82,15 +82,15 @@ const catalogue = {
     hint: 'Ids look like 0198c1a2-7b1e-7cc3-98c4-dc0c0c07398f. `fencepost jobs list` shows them.',
   },
   FP_ID_CONFLICT: {
-    title: 'A job with this id exists and differs',
-    hint: 'The first job stands unchanged and nothing of this call was stored. Use a new id for a different job.',
+    title: 'What has this id already differs',
+    hint: 'The first one stands unchanged and nothing of this call was stored. Use a new id for what is different.',
   },
   FP_JOB_UNKNOWN: {
     title: 'There is no job with this id',
     hint: 'Check the id, the database and the schema; a purged job is gone for good.',
   },
   FP_JOB_NOT_SUCCEEDED: {
-    title: 'The job ended without success',
+    title: 'It ended without success',
     hint: '`fencepost jobs show <id>` tells why; `fencepost jobs retry <id>` runs it again.',
   },
   FP_JOB_FINAL: {
@@ -126,8 +126,8 @@ const catalogue = {
     hint: 'Mend what the message names; all that is wrong is there.',
   },
   FP_RESULT_TIMEOUT: {
-    title: 'The job did not end within the time waited',
-    hint: 'The job is not affected. Wait longer, or look at it with `fencepost jobs show <id>`.',
+    title: 'It did not end within the time waited',
+    hint: 'It is not affected. Wait longer, or look at it: `fencepost jobs show <id>`, or `fencepost workflow show <id>` if it is a run.',
   },
   FP_LEASE_LOST: {
     title: 'This attempt no longer owns its job',

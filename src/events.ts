@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { FencepostError, shown } from './errors.js'
+import type { Json } from './job/json.js'
+import { SecretMask } from './job/secret-mask.js'
 import type { Outcome } from './job/places.js'
 import type { RunState } from './workflow/run.js'
 
@@ -103,6 +105,25 @@ export const eventNames = Object.keys(known) as readonly EventName[]
 /** A listener that throws, or rejects, must not take the engine with it: its error becomes an `error` event. */
 export class Events {
   readonly #emitter = new EventEmitter().setMaxListeners(0)
+  readonly #hidden = new Set<readonly Json[]>()
+  #mask: SecretMask | undefined
+
+  /** From now on, and until the answer is called, these values are hidden by `masked`. */
+  hide(secrets: readonly Json[]): () => void {
+    if (secrets.length === 0) return () => {}
+    const hidden = [...secrets] // the same list may be hidden twice
+    this.#hidden.add(hidden)
+    this.#mask = undefined
+    return () => {
+      if (this.#hidden.delete(hidden)) this.#mask = undefined
+    }
+  }
+
+  /** What was thrown, as a log may show it. Listeners get it as it is. */
+  masked(thrown: unknown): unknown {
+    this.#mask ??= new SecretMask([...this.#hidden].flat())
+    return this.#mask.thrown(thrown)
+  }
 
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void {
     if (!eventNames.includes(name)) {

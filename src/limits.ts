@@ -41,6 +41,8 @@ export const limits = {
   gatesMax: 8,
   /** Activations of tasks in one run: a cycle that never ends must. */
   activationsMax: 10_000,
+  /** Runs that are items of each other: a workflow that calls itself must end, too. */
+  runDepthMax: 32,
   priorityMin: -100,
   priorityMax: 100,
   retryLimitMax: 10_000,

@@ -145,7 +145,7 @@ begin
       fencepost.item_id(p_run_id, v_part ->> 'task', (v_part ->> 'ordinal')::integer, (v_part ->> 'item')::integer),
       v_part ->> 'workflow', (v_part ->> 'version')::integer, v_part -> 'parameters',
       array(select jsonb_array_elements_text(v_part -> 'needs')), p_run_id, v_part ->> 'task', (v_part ->> 'ordinal')::integer,
-      (v_part ->> 'item')::integer);
+      (v_part ->> 'item')::integer, coalesce(v_part -> 'progress', '{}'));
   end loop;
   perform fencepost.stop_items(p_run_id);
 

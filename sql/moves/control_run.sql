@@ -164,7 +164,7 @@ end $$;
 -- run had cut off goes on.
 -- Answers: `rerunning`; `running` if the run has not ended; `never_reached`; `missing`; `item_of` if the run is an item of
 --   another: that one is to be rerun.
--- Locks: the run's row; then those of retry().
+-- Locks: the run's row, then those of its items; then those of retry().
 create or replace function fencepost.rerun(
   p_run_id uuid, p_task text, p_reset boolean, p_later text[] default '{}'
 ) returns table (answer text, state text)
@@ -210,7 +210,7 @@ begin
   end if;
 end $$;
 
--- reopen(task run) → whether its jobs that did not succeed go on as they are, with what their steps have recorded
+-- reopen(task run) → whether its items go on: jobs that did not succeed as they are, with what their steps have recorded
 create or replace function fencepost.reopen(p_task fencepost.task_run) returns boolean
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -218,8 +218,10 @@ as $$
 declare
   v_retried uuid[];
 begin
-  if p_task.state = 'succeeded' or p_task.dispatched = 0 or p_task.action ~ '^(core\.(echo|noop|fail|sleep|ask)$|wait\.|workflow\.)' then
+  if p_task.state = 'succeeded' or p_task.dispatched = 0 or p_task.action ~ '^(core\.(echo|noop|fail|sleep|ask)$|wait\.)' then
     return false;
+  elsif p_task.action like 'workflow.%' then
+    return fencepost.reopen_runs(p_task);
   end if;
   update fencepost.task_run t
   set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
@@ -244,5 +246,38 @@ begin
     from generate_series(0, p_task.dispatched - 1) as i
     join fencepost.finished f on f.job_id = fencepost.item_id(t.run_id, t.task, t.ordinal, i) and f.outcome = 'succeeded')
   where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal; -- guard: control_run.reopen_count
+  return true;
+end $$;
+
+-- reopen_runs(task run) → whether its items go on: runs that succeeded keep what they came to, the others begin anew
+--
+-- They are made once more, by the advances that follow: as many as may be under way, of the version and with the parameters
+-- that they would have now. Here they are marked: who makes an item a second time without that finds it there, make_run().
+-- Not a task without a list: there is nothing to keep.
+create or replace function fencepost.reopen_runs(p_task fencepost.task_run) returns boolean
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_ids uuid[];
+begin
+  if p_task.items is null then
+    return false;
+  end if;
+  v_ids := array(
+    select fencepost.item_id(p_task.run_id, p_task.task, p_task.ordinal, i)
+    from generate_series(0, jsonb_array_length(p_task.items) - 1) as i); -- those, too, that an earlier rerun has not come to
+  perform 1 from fencepost.run r where r.id = any (v_ids) order by r.id for no key update;
+  -- The end of one that is still under way would be counted before it is made.
+  if exists (select 1 from fencepost.run r where r.id = any (v_ids) and r.ended_at is null) then -- guard: control_run.reopen_ended
+    return false;
+  end if;
+  update fencepost.run r set progress = r.progress || '{"again": true}' where r.id = any (v_ids);
+  delete from fencepost.inbox i
+  where i.run_id = p_task.run_id and i.kind = 'item' and i.task = p_task.task and i.ordinal = p_task.ordinal;
+  update fencepost.task_run t
+  set state = 'running', ended_at = null, total = cardinality(v_ids), dispatched = 0, succeeded = 0, failed = 0, stop = null,
+      stopped = 0, error = null
+  where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal;
   return true;
 end $$;

@@ -142,7 +142,10 @@ begin
   ), told as (
     insert into fencepost.inbox (run_id, at, kind, task, ordinal, item, payload)
     select e.parent_id, e.ended_at, 'item', e.parent_task, e.parent_ordinal, e.parent_item, -- guard: take_calls.parent
-           jsonb_build_object('outcome', e.state, 'code', e.error -> 'code', 'message', left(e.error ->> 'message', 500))
+           jsonb_build_object('outcome', e.state, 'code', e.error -> 'code', 'message',
+                              -- Of runs in runs, the cause is at the end.
+                              case when length(e.error ->> 'message') <= 500 then e.error ->> 'message'
+                                   else left(e.error ->> 'message', 97) || ' … ' || right(e.error ->> 'message', 400) end)
     from ended e
     where e.parent_id is not null
     union all

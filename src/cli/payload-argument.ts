@@ -1,6 +1,6 @@
 import { FencepostError } from '../errors.js'
 import { limits } from '../limits.js'
-import { readTextFile } from './text-file.js'
+import { readTextFile } from '../workflow/text-file.js'
 
 /** The payload as it was given: the argument itself, or standard input for `-`. */
 export async function payloadFrom(argument: string | undefined): Promise<unknown> {

@@ -12,7 +12,7 @@ import {
 } from '../store/run-items.js'
 import { type WhyNotRunning, whyNotRunning } from '../store/why-not-running.js'
 import { isJob } from '../workflow/built-in-actions.js'
-import { SecretMask } from './secret-mask.js'
+import { SecretMask } from '../job/secret-mask.js'
 import { hasLiveWorker } from './workflow-session.js'
 
 /** The job of an item that has not ended, and why it does not run, if it does not. */

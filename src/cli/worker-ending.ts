@@ -5,7 +5,7 @@ import { stopSignal } from './stop-signal.js'
 export interface WorkerEnding {
   readonly signal: AbortSignal
   /** The error that nobody caught, if that was it. */
-  readonly uncaught: { readonly error: unknown } | undefined
+  readonly uncaught: { error: unknown } | undefined
   dispose(): void
 }
 

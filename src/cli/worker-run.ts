@@ -96,7 +96,10 @@ async function work(
       `ready: ${counted(names.length, 'task')} (${names.join(', ')}) on ${where}`,
     )
     if (!ending.signal.aborted) await once(ending.signal, 'abort')
-    if (ending.uncaught) log.error({ err: ending.uncaught.error }, 'an error was not caught: the worker stops')
+    if (ending.uncaught) {
+      ending.uncaught.error = fp.masked(ending.uncaught.error) // now: afterwards its job has ended, and nobody knows its secrets
+      log.error({ err: ending.uncaught.error }, 'an error was not caught: the worker stops')
+    }
     const grace = durationText(durationMs(options.grace ?? defaults.shutdownGraceMs, '--grace'))
     log.info(
       { worker: worker.id },

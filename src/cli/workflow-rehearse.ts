@@ -8,7 +8,7 @@ import type { GlobalOptions } from './global-options.js'
 import { jsonLine } from './json-line.js'
 import { printable } from './printable.js'
 import { sideBySide } from './side-by-side.js'
-import { readTextFile } from './text-file.js'
+import { readTextFile } from '../workflow/text-file.js'
 import { requireOneWorkflow } from './workflow-source.js'
 
 export function workflowRehearseCommand(): Command {

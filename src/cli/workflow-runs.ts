@@ -11,7 +11,7 @@ import type { GlobalOptions } from './global-options.js'
 import { momentText, spanText } from './moments.js'
 import { wholeNumber } from './option-values.js'
 import { runColours } from './run-states.js'
-import { SecretMask } from './secret-mask.js'
+import { SecretMask } from '../job/secret-mask.js'
 import { type Column, printTable } from './table.js'
 import { withWorkflows } from './workflow-session.js'
 

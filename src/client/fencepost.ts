@@ -45,6 +45,7 @@ import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
 import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
+import { checkTransaction } from './transaction-check.js'
 import { unknownGate } from './unknown-gate.js'
 import { Workflows } from './workflows.js'
 
@@ -133,6 +134,11 @@ export interface Fencepost extends AsyncDisposable {
   readonly workflows: Workflows
   /** Listens to what this process does and sees; the answer stops listening. */
   on<Name extends EventName>(name: Name, listener: (event: FencepostEvents[Name]) => void): () => void
+  /**
+   * What was thrown, as a log may show it: a copy in which the values of secret parameters are hidden that the jobs which
+   * run in this process have in their inputs. For listeners that write logs of their own; `attachLogger` does it.
+   */
+  masked(thrown: unknown): unknown
   /** A transaction whose COMMIT is verified; pass its `tx` to enqueue and to your own queries. */
   transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result>
   /** Starts a worker for these tasks. */
@@ -331,6 +337,10 @@ class Client implements Fencepost {
     return this.#events.on(name, listener)
   }
 
+  masked(thrown: unknown) {
+    return this.#events.masked(thrown)
+  }
+
   transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>) {
     return this.#db.transaction(work)
   }
@@ -391,12 +401,5 @@ function checkTask(task: AnyTask): void {
   const given = typeof task === 'string' ? `${shown(task)} is a name` : shown(task)
   throw new FencepostError('FP_TASK_UNKNOWN', given, {
     hint: 'Pass the task itself, as task(name, …) returned it: it carries the schema and the policies.',
-  })
-}
-
-function checkTransaction(tx: Queryable | undefined): void {
-  if (tx === undefined || typeof tx?.query === 'function') return
-  throw new FencepostError('FP_OPTION_INVALID', `tx must be a connection of yours, not ${shown(tx)}`, {
-    hint: 'Pass what transaction() hands to its function, or a client of `pg` on which you have said BEGIN.',
   })
 }

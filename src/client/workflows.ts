@@ -37,6 +37,7 @@ import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
 import type { WorkflowFile } from '../workflow/workflow-file.js'
 import type { Duration } from '../task/duration.js'
+import { checkTransaction } from './transaction-check.js'
 
 export interface StartOptions {
   /** A UUID of your own: starting the same run again under it is safe and does nothing. */
@@ -88,6 +89,7 @@ export class Workflows {
     { id, tx, ...rest }: StartOptions = {},
   ): Promise<StartedRun> {
     checkOptionNames(rest, ['id', 'tx'], 'start()')
+    checkTransaction(tx)
     const { name, version, definition } =
       typeof workflow === 'string' ? await this.newest(workflow) : await this.#deployOnce(workflow)
     const values = parametersOrThrow(definition, parameters, this.#bytesMax)
@@ -138,10 +140,12 @@ export class Workflows {
 
   /** Begins no more tasks, and no more items of those with a `concurrency`; what runs goes on. */
   async pause(id: string, { tx }: Tx = {}): Promise<{ answer: 'paused' | 'already' }> {
+    checkTransaction(tx)
     return this.#controlled(id, await pauseRun(this.#db, checkedJobId(id), tx), ['paused', 'already'])
   }
 
   async resume(id: string, { tx }: Tx = {}): Promise<{ answer: 'resumed' | 'already' }> {
+    checkTransaction(tx)
     return this.#controlled(id, await resumeRun(this.#db, checkedJobId(id), tx), ['resumed', 'already'])
   }
 
@@ -153,6 +157,7 @@ export class Workflows {
     id: string,
     { mode = 'cancel_running', reason, tx }: { mode?: 'allow_finish' | 'cancel_running'; reason?: string } & Tx = {},
   ): Promise<{ answer: 'cancelling' | 'already' | 'ended'; state: RunState | null }> {
+    checkTransaction(tx)
     if (mode !== 'allow_finish' && mode !== 'cancel_running') {
       throw new FencepostError('FP_OPTION_INVALID', `mode must be allow_finish or cancel_running, not ${shown(mode)}`)
     }
@@ -165,6 +170,7 @@ export class Workflows {
    * `reset`, all of them anew. What follows from the task follows again.
    */
   async rerun(id: string, { from, reset = false, tx }: { from: string; reset?: boolean } & Tx): Promise<void> {
+    checkTransaction(tx)
     const task = checkedName(from, 'from')
     const { definition } = await this.run(id)
     const later = [...reachableFrom(definition, [task])]
@@ -181,6 +187,7 @@ export class Workflows {
 
   /** Sends a signal that a `wait_for` of the run waits for, now or later. */
   async signal(id: string, name: string, payload: unknown = null, { tx }: Tx = {}): Promise<void> {
+    checkTransaction(tx)
     const letter = {
       kind: 'signal' as const,
       name: checkedName(name, 'name'),
@@ -191,6 +198,7 @@ export class Workflows {
 
   /** Answers the question of a task; an answer to one that is not asked yet is kept. */
   async answer(id: string, task: string, answer: Record<string, unknown> = {}, { tx }: Tx = {}): Promise<void> {
+    checkTransaction(tx)
     const { definition, taskRuns, endedAt } = await this.run(id)
     if (endedAt !== null) this.#told(id, 'ended')
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')

@@ -13,8 +13,6 @@ export interface Logger {
 interface Line {
   readonly level: keyof Logger
   readonly text: string
-  /** More than the event and the attempt tell by themselves. */
-  readonly fields?: object
   /** The event ends an attempt: how long it took is worth knowing. */
   readonly ends?: boolean
 }
@@ -28,10 +26,9 @@ const lines: { readonly [Name in EventName]: (event: FencepostEvents[Name]) => L
   enqueued: () => ({ level: 'debug', text: 'enqueued' }),
   claimed: () => ({ level: 'debug', text: 'claimed' }),
   finished: () => ({ level: 'info', text: 'finished', ends: true }),
-  failed: ({ error, outcome }) => ({
+  failed: ({ outcome }) => ({
     level: outcome ? 'error' : 'warn',
     text: outcome ? `failed for good: the job ended as ${outcome}` : 'failed, to be tried again',
-    fields: { err: error },
     ends: true,
   }),
   parked: () => ({ level: 'info', text: 'parked', ends: true }),
@@ -65,23 +62,27 @@ const lines: { readonly [Name in EventName]: (event: FencepostEvents[Name]) => L
     level: 'error',
     text: 'two attempts reported success: effects outside the database may have happened twice',
   }),
-  error: ({ during, error }) => ({ level: 'error', text: `trouble during ${during}`, fields: { err: error } }),
+  error: ({ during }) => ({ level: 'error', text: `trouble during ${during}` }),
   worker_started: () => ({ level: 'info', text: 'worker started' }),
   worker_stopping: ({ running }) => ({ level: 'info', text: stoppingText(running) }),
   worker_stopped: (stopped) => ({ level: 'info', text: stoppedText(stopped) }),
   worker_lost: ({ now }) => ({ level: 'warn', text: `the worker slept past its leases and goes on as ${now}` }),
 }
 
-/** Writes a line for every event, with what is known of its job; the answer stops it. */
-export function attachLogger(fp: Pick<Fencepost, 'on'>, logger: Logger): () => void {
+/**
+ * Writes a line for every event, with what is known of its job, and without the secrets of the jobs that run; the answer
+ * stops it.
+ */
+export function attachLogger(fp: Pick<Fencepost, 'on' | 'masked'>, logger: Logger): () => void {
   const running = new RunningJobs(fp)
   const stops = eventNames.map((name) =>
     fp.on(name, (event) => {
-      const { level, text, fields, ends = false } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
+      const { level, text, ends = false } = (lines[name] as (event: FencepostEvents[EventName]) => Line)(event)
       const { error: _shownAsErr, ...told } = event as { error?: unknown; jobId?: string }
       // A worker may have claimed the job before the reply to its enqueue was read: that line is not of the attempt.
       const attempt = name === 'enqueued' ? {} : context(running, told.jobId, ends)
-      logger[level]({ event: name, ...attempt, ...told, ...fields }, text)
+      const err = 'error' in event && { err: fp.masked(event.error) }
+      logger[level]({ event: name, ...attempt, ...told, ...err }, text)
     }),
   )
   return () => {

@@ -71,17 +71,31 @@ export class Advancer {
   async #work(): Promise<void> {
     const { db, events, tasks, look } = this.#options
     this.#called = false
+    let reveal = () => {}
     try {
       while (!this.#stopped) {
+        reveal()
         const called = await takeCalls(db, [...tasks.keys()], runsAtOnce)
         if (called.length === 0) return
+        reveal = await this.#hideSecrets(called)
         const changes = await Promise.all(called.map((each) => this.#change(each)))
         await this.#advance(called, changes)
         look()
       }
     } catch (error) {
       if (!this.#stopped) events.emit('error', { during: 'advancing runs', error })
+    } finally {
+      reveal()
     }
+  }
+
+  /** PostgreSQL quotes what it refuses. */
+  async #hideSecrets(called: readonly Called[]): Promise<() => void> {
+    const secrets = called.map(async ({ run: { workflow, version, parameters, progress } }) => {
+      const plan = await this.#plan(workflow, version).catch(() => undefined) // told of when it is needed
+      return plan?.secretFlow(progress.secrets ?? []).valuesOf(parameters) ?? []
+    })
+    return this.#options.events.hide((await Promise.all(secrets)).flat())
   }
 
   async #change(called: Called, fault?: Trouble): Promise<Change | undefined> {

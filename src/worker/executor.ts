@@ -7,6 +7,7 @@ import type { TurnLease } from '../store/turn.js'
 import type { RetryPolicy } from '../task/retry-policy.js'
 import type { Task } from '../task/task.js'
 import { itemRetry } from '../workflow/item-retry.js'
+import { secretsIn } from '../workflow/secret-flow.js'
 import { validated } from '../task/validate.js'
 import { type Attempt, RunningJob } from './running-job.js'
 import type { Turns } from './turns.js'
@@ -50,6 +51,10 @@ export class Execution implements Attempt {
   #abandon: (reason: AbortReason) => void = () => {}
   #settling: Promise<void> | undefined
   #begunAtMs = 0
+  /** Until its handler has ended that was left behind, and was heard. */
+  #late: Promise<void> = Promise.resolve()
+  /** Its secrets may be in what it throws, and in what is said of that. */
+  #reveal: () => void = () => {}
 
   constructor(bench: Bench, task: Task<unknown, unknown>, lease: TurnLease, sentAtMs: number) {
     this.#bench = bench
@@ -97,6 +102,7 @@ export class Execution implements Attempt {
     }
     let timer: NodeJS.Timeout | undefined
     this.#begunAtMs = performance.now()
+    this.#reveal = this.#bench.events.hide(secretsIn(this.lease.payload, this.lease.policy?.secrets ?? []))
     const handled = this.#handle().catch((error: unknown) => ({ error }))
     // A handler that ignores its signal is left behind: its job must not wait for it.
     const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
@@ -112,7 +118,15 @@ export class Execution implements Attempt {
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
     // Only now: what it says must find its lease ended by us, not end it. That a handler throws because it was told to
     // stop is no news.
-    void handled.then((late) => ('error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late)))
+    this.#late = handled.then((late) =>
+      'error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late),
+    )
+  }
+
+  /** It has run: nothing more is said of it, but by a handler that was left behind. */
+  async letGo(): Promise<void> {
+    await this.#late
+    this.#reveal()
   }
 
   abort(reason: AbortReason): void {

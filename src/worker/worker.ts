@@ -256,7 +256,10 @@ export class Worker {
     void execution
       .run(leave)
       .catch((error: unknown) => this.#events.emit('error', { during: `settling job ${lease.jobId}`, error }))
-      .finally(() => this.#held.delete(execution))
+      .finally(() => {
+        this.#held.delete(execution)
+        void execution.letGo()
+      })
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {

@@ -59,7 +59,7 @@ class Conductor {
   }
 
   constructor(situation: Situation) {
-    const { run, plan, active, letters, nowMs, known, fault, isLate = () => false } = situation
+    const { run, plan, active, letters, nowMs, fault, isLate = () => false } = situation
     this.#run = run
     this.#plan = plan
     this.#letters = letters
@@ -69,7 +69,7 @@ class Conductor {
     this.#joins = new Joins(plan, this.#progress.joins)
     this.#mailbox = new Mailbox(this.#progress)
     this.#outlook = new Outlook(situation, this.#progress.latest)
-    this.#items = new ItemMaker(known, isLate)
+    this.#items = new ItemMaker(situation, this.#progress, isLate)
     this.#vars = run.vars
     this.#state = run.state
     this.#error = run.error
@@ -156,6 +156,7 @@ class Conductor {
     const task = this.#plan.tasks.get(name)
     if (!task || this.#state !== 'running') return
     this.#setDeadline()
+    for (const list of this.#active) if (!list.isNew && !list.ended) this.#setTimeout(list)
     if (!reopened) this.#activate(task, null)
     const later = reachableFrom(this.#plan.definition, [name])
     for (const { task: other, ordinal, status } of cutOff) {
@@ -196,7 +197,8 @@ class Conductor {
       }
       if (!isRun(task.action)) return this.#end(task, 'timed_out', null, error)
       task.stop = 'all'
-      task.error = error
+      // A list one of whose items has failed has failed, unless it may.
+      if (task.error === null || this.#itemsOf(task)?.onFailure !== 'fail') task.error = error
     } else if (kind === 'watch') {
       this.#change.watch.push({ task: task.task, ordinal: task.ordinal, run: (task.input as { run: string }).run })
     }
@@ -240,8 +242,9 @@ class Conductor {
       if (isWhole && (task.failed === 0 || (mayFail && task.stop === null))) this.#end(task, 'succeeded', result, null)
       else if (task.error === null)
         this.#end(task, 'cancelled', result, { code: 'FP_CANCELLED', message: 'it was cancelled' })
-      else if (this.#isSingle(task))
-        this.#end(task, task.error.code === 'FP_TIMED_OUT' ? 'timed_out' : 'failed', result, task.error)
+      else if (task.error.code === 'FP_TIMED_OUT' && task.error['item'] === undefined)
+        this.#end(task, 'timed_out', result, task.error)
+      else if (this.#isSingle(task)) this.#end(task, 'failed', result, task.error)
       else this.#end(task, 'failed', undefined, itemsTrouble(task))
     }
   }
@@ -349,7 +352,7 @@ class Conductor {
       } else if (isWait(action)) {
         return this.#wait(task, waitOf(action, this.#inputOf(plan)(undefined, 0), this.#nowMs), timeoutMs)
       }
-      if (isRun(action) && timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
+      this.#setTimeout(task)
     } catch (error) {
       if (error instanceof Missing) throw error
       this.#end(task, 'failed', null, troubleOf(error, `task ${task.task}`))
@@ -374,6 +377,12 @@ class Conductor {
     }
     if (wait.ms !== undefined) this.#timer(task, 'due', wait.ms)
     if (timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
+  }
+
+  /** A job is timed by its worker, a wait where it begins. */
+  #setTimeout(task: Active): void {
+    const timeoutMs = this.#plan.tasks.get(task.task)?.definition.timeoutMs ?? null
+    if (isRun(task.action) && timeoutMs !== null) this.#timer(task, 'timeout', timeoutMs)
   }
 
   #timer(task: Active, kind: 'due' | 'timeout', ms: number): void {

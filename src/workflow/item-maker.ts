@@ -1,9 +1,11 @@
 import type { Json } from '../job/json.js'
+import { limits } from '../limits.js'
 import { type Active, roomFor } from './active-task-run.js'
 import { isRun, troubleOf } from './built-in-actions.js'
 import type { TaskDefinition } from './definition.js'
 import type { TaskPlan } from './plan.js'
-import type { ItemJobs, JobPolicy, NewRun, Trouble } from './run.js'
+import type { ItemJobs, JobPolicy, NewRun, Progress, SecretPlace, Trouble } from './run.js'
+import type { SecretFlow } from './secret-flow.js'
 import { Missing, type Situation, type StartableWorkflow } from './situation.js'
 
 /** How long the inputs of all items of one advance may be together: the change is one message to the database. */
@@ -14,11 +16,20 @@ export class ItemMaker {
   readonly jobs: ItemJobs[] = []
   readonly runs: NewRun[] = []
   readonly #known: Situation['known']
+  readonly #secrets: SecretFlow
+  /** The workflows of the runs in each other, up to this one. */
+  readonly #chain: readonly string[]
   readonly #isLate: () => boolean
   #bytes = 0
 
-  constructor(known: Situation['known'], isLate: () => boolean) {
+  constructor(
+    { run, plan, known }: Situation,
+    { secrets, callers }: Pick<Progress, 'secrets' | 'callers'>,
+    isLate: () => boolean,
+  ) {
     this.#known = known
+    this.#secrets = plan.secretFlow(secrets)
+    this.#chain = [...callers, run.workflow]
     this.#isLate = isLate
   }
 
@@ -52,7 +63,7 @@ export class ItemMaker {
     const { action, delayMs, retry } = definition
     // A limit that the list cannot reach needs no gate.
     const concurrency = task.concurrency !== null && task.concurrency < task.total ? task.concurrency : null
-    const policy = policyOf(definition, concurrency !== null)
+    const policy = policyOf(definition, concurrency !== null, this.#secrets.placesIn(task.task))
     const { task: name, ordinal } = task
     this.jobs.push({
       task: name,
@@ -70,6 +81,7 @@ export class ItemMaker {
 
   #makeRuns(task: Active, from: number, inputs: readonly Json[]): Trouble | undefined {
     const name = task.action.slice('workflow.'.length)
+    if (this.#chain.length >= limits.runDepthMax) return tooDeep([...this.#chain, name])
     const workflow = this.#known.workflow(name)
     if (workflow === undefined) throw new Missing({ workflow: name })
     for (const [index, input] of inputs.entries()) {
@@ -77,7 +89,10 @@ export class ItemMaker {
       if ('problem' in checked) return { code: 'FP_WORKFLOW_PARAMETERS', message: checked.problem }
       const { version, needs } = workflow as StartableWorkflow
       const item = { task: task.task, ordinal: task.ordinal, item: from + index }
-      this.runs.push({ ...item, workflow: name, version, needs, parameters: checked.parameters })
+      const { parameters } = checked
+      const secrets = secretNames(this.#secrets.placesIn(task.task), parameters)
+      const progress = { callers: this.#chain, secrets }
+      this.runs.push({ ...item, workflow: name, version, needs, parameters, progress })
       task.dispatched++
     }
     return undefined
@@ -85,12 +100,17 @@ export class ItemMaker {
 }
 
 /** What the workflow says of its items instead of their task; null if it says nothing. */
-function policyOf({ retry, timeoutMs, items }: TaskDefinition, isGated: boolean): JobPolicy | null {
+function policyOf(
+  { retry, timeoutMs, items }: TaskDefinition,
+  isGated: boolean,
+  secrets: readonly SecretPlace[],
+): JobPolicy | null {
   const halt = isGated && items?.onFailure === 'fail'
-  if (retry === null && timeoutMs === null && !halt) return null
+  if (retry === null && timeoutMs === null && !halt && secrets.length === 0) return null
   return {
     ...(halt && { halt }),
     ...(timeoutMs !== null && { timeoutMs }),
+    ...(secrets.length > 0 && { secrets }),
     ...(retry && {
       retry: {
         limit: retry.count,
@@ -100,5 +120,19 @@ function policyOf({ retry, timeoutMs, items }: TaskDefinition, isGated: boolean)
         ...(retry.when !== null && { when: retry.when }),
       },
     }),
+  }
+}
+
+/** The parameters of another run that these places are in. */
+function secretNames(places: readonly SecretPlace[], parameters: object): string[] {
+  const isAnywhere = places.some(({ path }) => path.length === 0)
+  return Object.keys(parameters).filter((name) => isAnywhere || places.some(({ path }) => path[0] === name))
+}
+
+function tooDeep(chain: readonly string[]): Trouble {
+  const named = chain.length <= 8 ? chain : [...chain.slice(0, 3), '…', ...chain.slice(-3)]
+  return {
+    code: 'FP_RUN_TOO_DEEP',
+    message: `runs may be ${limits.runDepthMax} deep in each other, and this would be one more: ${named.join(' → ')}`,
   }
 }

@@ -86,6 +86,7 @@ export class MemoryRuns {
     definition: Definition,
     parameters: Readonly<Record<string, Json>>,
     parent: ItemPlace | null,
+    progress: Run['progress'] = {},
   ): void {
     const run: Run = {
       id,
@@ -96,7 +97,7 @@ export class MemoryRuns {
       cancelMode: null,
       parameters,
       vars: {},
-      progress: {},
+      progress,
       error: null,
     }
     const nothing = { taskRuns: new Map(), active: new Set<never>(), endings: new Map(), timers: new Set<never>() }
@@ -232,11 +233,11 @@ export class MemoryRuns {
     stored.timers.add(timer)
   }
 
-  #makeRun(stored: Stored, { task, ordinal, item, workflow, parameters }: Change['runs'][number]): void {
+  #makeRun(stored: Stored, { task, ordinal, item, workflow, parameters, progress }: Change['runs'][number]): void {
     const place = { run: stored.run.id, task, ordinal, item }
     stored.taskRuns.get(`${task}/${ordinal}`)?.inputs.push(parameters)
     const definition = this.#options.workflows?.get(workflow)
-    if (definition) return this.start(idOf(place), definition, parameters, place)
+    if (definition) return this.start(idOf(place), definition, parameters, place, progress)
     const made = { ...place, action: `workflow.${workflow}`, input: parameters as Json }
     this.#options.outside.make([{ ...made, delayMs: 0, policy: null, concurrency: null }])
   }

@@ -2,6 +2,7 @@ import type { Json } from '../job/json.js'
 import type { Definition, TaskDefinition } from './definition.js'
 import { edgesInto, startTasks } from './graph.js'
 import { compileExpression, type Expression, type ScopeName } from './expression.js'
+import { SecretFlow } from './secret-flow.js'
 import { compileTemplate, type Template } from './template.js'
 
 /** A definition with its expressions compiled and its edges looked up: what an advance works with. */
@@ -14,6 +15,8 @@ export interface Plan {
   readonly output: Template
   /** Its parts, if it is an object: of a run that failed, some may be told. */
   readonly outputs: Readonly<Record<string, Template>>
+  /** Where its secrets get to, with those among these parameters that it was given as an item. */
+  secretFlow(inherited: readonly string[]): SecretFlow
 }
 
 export interface TaskPlan {
@@ -36,6 +39,7 @@ const everywhere = ['parameters', 'vars', 'tasks', 'run'] as const satisfies Sco
 export function planOf(definition: Definition): Plan {
   const sources = edgesInto(definition)
   const starts = startTasks(definition)
+  const flows = new Map<string, SecretFlow>()
   const tasks = definition.tasks.map((task): TaskPlan => {
     const { name, items } = task
     const ending: ScopeName[] = [...everywhere, 'error', 'ending']
@@ -65,6 +69,12 @@ export function planOf(definition: Definition): Plan {
         compileTemplate(part, everywhere),
       ]),
     ),
+    secretFlow(inherited) {
+      const key = JSON.stringify(inherited)
+      const flow = flows.get(key) ?? new SecretFlow(definition, inherited)
+      flows.set(key, flow)
+      return flow
+    },
   }
 }
 

@@ -8,6 +8,8 @@ export function progressOf({
   signals = [],
   answers,
   heard = [],
+  callers = [],
+  secrets = [],
   cutOff = [],
 }: Partial<Progress>): Progress {
   const bare = <Value>(given: Record<string, Value> = {}) =>
@@ -22,6 +24,8 @@ export function progressOf({
     signals: [...signals],
     answers: bare(answers),
     heard: [...heard],
+    callers,
+    secrets,
     cutOff: [...cutOff],
   }
 }

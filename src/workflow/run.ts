@@ -41,6 +41,10 @@ export interface Progress {
   readonly answers: Record<string, Json>
   /** The last signals and answers that were heard: one that is told twice counts once. */
   readonly heard: string[]
+  /** The workflows of the runs that this one is an item of, the outermost first. */
+  readonly callers: readonly string[]
+  /** Parameters that hold a secret of these runs. */
+  readonly secrets: readonly string[]
   /** What ended when nothing could follow any more, or was stopped: a rerun goes on with it. */
   cutOff: { readonly task: string; readonly ordinal: number; readonly status: Status }[]
 }
@@ -143,6 +147,7 @@ export interface NewRun {
   readonly version: number
   readonly needs: readonly string[]
   readonly parameters: Readonly<Record<string, Json>>
+  readonly progress: Pick<Progress, 'callers' | 'secrets'>
 }
 
 /** The jobs of items that follow each other. */
@@ -165,6 +170,8 @@ export interface JobPolicy {
   /** If it does not succeed, no other item is let through the gate. */
   readonly halt?: true
   readonly timeoutMs?: number
+  /** Where its input holds secrets: they are not for logs. */
+  readonly secrets?: readonly SecretPlace[]
   readonly retry?: {
     readonly limit: number
     readonly delayMs: number
@@ -172,4 +179,10 @@ export interface JobPolicy {
     readonly backoff: 'fixed' | 'linear' | 'exponential'
     readonly when?: string
   }
+}
+
+/** `around`: the texts before, between and after the expressions that the string there is made of. */
+export interface SecretPlace {
+  readonly path: readonly (string | number)[]
+  readonly around: readonly string[]
 }

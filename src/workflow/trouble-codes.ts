@@ -19,6 +19,8 @@ export const troubleCodes = {
   FP_RUN_CANCELLED: 'The run was cancelled.',
   FP_RUN_STOPPED: 'The task waited for something when its run stopped.',
   FP_RUN_TOO_LONG: 'The run has begun more tasks than a run may: a cycle that never ends.',
+  FP_RUN_TOO_DEEP:
+    'Sub-workflows are deeper in each other than they may be: one that calls itself. The message names them.',
   FP_RUN_NOT_STORABLE: 'The database refuses to store what the run came to.',
   FP_ADVANCE_LOST:
     'The run was taken up 20 times in a row by processes that died or failed before they could advance it.',

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
-import { FencepostError } from '../errors.js'
 import { type Compiled, compileWorkflow } from './compile.js'
 import type { Definition } from './definition.js'
 import { inOrder, type Problem } from './problem.js'
 import { problemsText } from './problems-text.js'
+import { readTextFile } from './text-file.js'
 import { readYaml } from './yaml-file.js'
 
 /** What came of a file: a definition, or all that is wrong with it, once more as a text for people. */
@@ -13,7 +11,7 @@ export type WorkflowFile =
   | { readonly problems: readonly Problem[]; readonly text: string }
 
 export async function readWorkflowFile(path: string): Promise<WorkflowFile> {
-  return readWorkflowText(await contentOf(path), path)
+  return readWorkflowText(await readTextFile(path), path)
 }
 
 /** `fileName` is what the text for people calls it. */
@@ -25,22 +23,4 @@ export function readWorkflowText(text: string, fileName: string): WorkflowFile {
   const all = inOrder([...problems, ...('problems' in compiled ? compiled.problems : [])])
   if (all.length === 0 && 'definition' in compiled) return compiled
   return { problems: all, text: problemsText(all, source, fileName) }
-}
-
-async function contentOf(path: string): Promise<string> {
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw new FencepostError('FP_MODULE_FAILED', `${path}: ${reasonOf(error)}`, { cause: error })
-  })
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch (error) {
-    throw new FencepostError('FP_MODULE_FAILED', `${basename(path)} is not text in UTF-8`, { cause: error })
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const { code } = error as { code?: unknown }
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EISDIR') return 'that is a directory'
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,7 +1,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { task } from '../../src/index.js'
+import { open } from '../client/setup.js'
 import { setup } from '../harness/setup.js'
+import { workflowOf } from '../harness/workflows.js'
 import { CliProcess } from './cli-process.js'
 import { project, taskModule } from './project.js'
 
@@ -139,6 +143,27 @@ it('gives its jobs back when an error in a task’s code is not caught, and ends
   expect(stdout).toMatch(/"level":"error".*nobody waits for me.*stray\.ts/)
   expect(stderr).toMatch(/^fencepost: .*nobody waits for me \(FP_UNCAUGHT\)\n.+\n$/)
   expect(await see(id)).toMatchObject({ place: 'ready', losses: 0, releases: 1 })
+})
+
+it('writes no secret of a job whose error is not caught', async () => {
+  const { url } = await setup()
+  const body = 'setImmediate(() => { throw new Error(`stray ${input}`) }); await new Promise(() => {})'
+  const { directory } = await project({ 'tasks/stray.ts': taskModule('stray', body) })
+  const fp = await open({ database: url, migrate: false })
+  const stray = task('stray', { input: z.any(), run: () => 1 })
+  const text = `
+name: w
+parameters: { token: { type: string, secret: true } }
+tasks: [{ name: one, action: stray, input: "{{ parameters.token }}" }]
+`
+  await fp.workflows.start(workflowOf(text, [stray]), { token: 'hunter2' })
+  const worker = new CliProcess(['worker', '--grace', '100ms'], { url, cwd: directory })
+  const { code, stdout, stderr } = await worker.ended
+
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/"level":"error".*stray •••/)
+  expect(stderr).toMatch(/stray ••• \(FP_UNCAUGHT\)/)
+  expect(stdout + stderr).not.toMatch(/hunter2/)
 })
 
 it('ends although a module of the tasks keeps a timer', async () => {

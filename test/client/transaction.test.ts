@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FencepostError } from '../../src/errors.js'
+import type { Workflows } from '../../src/client/workflows.js'
+import { workflowOf } from '../harness/workflows.js'
 import { double, open, rowCounts, setupClient } from './setup.js'
 
 describe('a job enqueued in the caller’s transaction', () => {
@@ -138,5 +140,28 @@ describe('a transaction', () => {
     await expect(work).rejects.toThrow(expect.objectContaining({ code: 'FP_DATABASE_UNREACHABLE' }))
     expect(await rowCounts(sql)).toMatchObject({ job: 0 })
     expect(await fp.enqueue(double, { n: 1 })).toMatchObject({ answer: 'enqueued' })
+  })
+})
+
+describe('a call of fp.workflows with something that is no connection', () => {
+  const id = '01890000-0000-7000-8000-00000000dead'
+  const tx = 5 as never
+  const definition = workflowOf('name: w\ntasks: [{ name: a, action: core.noop }]')
+
+  it.each<[string, (workflows: Workflows) => Promise<unknown>]>([
+    ['start', (workflows) => workflows.start(definition, {}, { tx })],
+    ['pause', (workflows) => workflows.pause(id, { tx })],
+    ['resume', (workflows) => workflows.resume(id, { tx })],
+    ['cancel', (workflows) => workflows.cancel(id, { tx })],
+    ['rerun', (workflows) => workflows.rerun(id, { from: 'a', tx })],
+    ['signal', (workflows) => workflows.signal(id, 'go', null, { tx })],
+    ['answer', (workflows) => workflows.answer(id, 'a', {}, { tx })],
+  ])('is refused: %s', async (_, call) => {
+    const { fp, sql } = await setupClient()
+    await expect(call(fp.workflows)).rejects.toMatchObject({
+      code: 'FP_OPTION_INVALID',
+      message: expect.stringContaining('tx must be a connection of yours, not 5'),
+    })
+    expect(await sql('select 1 from fencepost.workflow')).toEqual([])
   })
 })

@@ -105,3 +105,55 @@ it('knows the next lease of a job that is claimed again before the end of the la
     { attempt: 2, queue: 'mail' },
   ])
 })
+
+it('hides what is hidden just then in what was thrown, and gives listeners the rest as it is', () => {
+  const events = new Events()
+  const { logger, lines } = notebook()
+  attachLogger(events, logger)
+  const heard: unknown[] = []
+  events.on('error', ({ error }) => heard.push(error))
+  class Refused extends TypeError {
+    readonly #why = 'hunter2'
+    get why() {
+      return this.#why
+    }
+    override get message() {
+      return `no ${this.#why}`
+    }
+  }
+  const proxy = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        throw new Error('hunter2')
+      },
+    },
+  )
+  const error = Object.assign(new Refused(undefined, { cause: 'hunter2' }), {
+    code: 4711,
+    at: new URL('https://x/?a=hunter2'),
+    bytes: Buffer.from('hunter2'),
+    call: () => 'hunter2',
+    proxy,
+  })
+
+  const reveal = events.hide(['hunter2', 4711])
+  const other = events.hide(['hunter2'])
+  for (const thrown of [error, 'hunter2', [{ hunter2: 4711, ok: 4712 }], undefined]) {
+    events.emit('error', { during: 'x', error: thrown })
+  }
+  reveal()
+  events.emit('error', { during: 'x', error: 'hunter2 4711' })
+  other()
+  events.emit('error', { during: 'x', error })
+
+  const [first, ...others] = lines.map(({ err }) => err)
+  expect(first).toBeInstanceOf(Refused)
+  expect({ ...(first as object) }).toEqual({ code: '•••', at: 'https://x/?a=•••', bytes: '…', call: '…', proxy: '…' })
+  const { message, stack, cause } = first as Error
+  expect([message, cause]).toEqual(['no •••', '•••'])
+  expect(stack).toMatch(/log\.test\.ts/)
+  expect(others).toEqual(['•••', [{ '•••': '•••', ok: 4712 }], undefined, '••• 4711', error])
+  expect(others.at(-1)).toBe(error)
+  expect(heard.map((each) => each === error)).toEqual([true, false, false, false, false, true])
+})

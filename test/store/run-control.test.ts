@@ -106,6 +106,94 @@ tasks:
   })
 })
 
+describe('rerun of a list of sub-workflows', () => {
+  const child = `
+name: child
+parameters: { n: integer }
+tasks: [{ name: only, action: item, input: "{{ parameters.n }}" }]
+`
+  const parent = `
+name: parent
+tasks: [{ name: each, action: workflow.child, with_items: [0, 1], input: { n: "{{ item }}" } }]
+`
+  /** The first has succeeded, the second failed, and so has the run. */
+  async function setupHalfDone() {
+    const bundle = await setupRunMoves()
+    const { db, sql, start, steps, takeItem, runItems } = bundle
+    await steps.deploy(child)
+    const run = await start(parent)
+    await steps.advanceAll()
+    await finish(db, [{ ...(await takeItem('item')), resultText: '1' }])
+    await runItems(['item'], 'fail')
+    await steps.advanceAll()
+    const items = () =>
+      sql<{ state: string }>('select state from fencepost.run where parent_id = $1 order by state desc', [run])
+    const makeAgain = () =>
+      sql(
+        `select fencepost.make_run(r.id, r.workflow, r.version, r.parameters, r.needs, r.parent_id, r.parent_task,
+                                   r.parent_ordinal, r.parent_item, '{}')
+         from fencepost.run r where r.parent_id = $1`,
+        [run],
+      )
+    return { ...bundle, run, items, makeAgain }
+  }
+
+  it('makes anew what did not succeed, with jobs of its own', async () => {
+    const { db, run, steps, runItems, items, stateOf, jobsOf } = await setupHalfDone()
+    expect(await items()).toEqual([{ state: 'succeeded' }, { state: 'failed' }])
+    await rerun(db, run, 'each', { reset: false, later: [] })
+    await steps.advanceAll()
+    expect(await items()).toEqual([{ state: 'succeeded' }, { state: 'running' }])
+    expect(await runItems(['item'])).toBe(1)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+    expect(await jobsOf('item')).toBe(3)
+  })
+
+  it('makes an item anew once, whoever makes it a second time', async () => {
+    const { db, run, steps, runItems, items, makeAgain, sql } = await setupHalfDone()
+    await rerun(db, run, 'each', { reset: false, later: [] })
+    await steps.advanceAll()
+    expect(await runItems(['item'], 'fail')).toBe(1)
+    await steps.advanceAll()
+    expect(await items()).toEqual([{ state: 'succeeded' }, { state: 'failed' }])
+
+    await makeAgain()
+
+    expect(await items()).toEqual([{ state: 'succeeded' }, { state: 'failed' }])
+    expect(await sql('select kind from fencepost.inbox')).toEqual([])
+  })
+
+  it('tells once more of what had succeeded, but not a second time', async () => {
+    const { makeAgain, sql } = await setupHalfDone()
+    await makeAgain()
+    expect(await sql('select kind, item from fencepost.inbox')).toEqual([])
+  })
+
+  it('begins the whole task anew while one of its runs is still under way', async () => {
+    const { db, start, steps, stateOf, tasksOf, runItems, advance } = await setupRunMoves()
+    await steps.deploy(child)
+    const run = await start(parent.replace('with_items', 'concurrency: 1, with_items'))
+    await steps.advanceAll()
+    for (let n = 0; n <= 20; n++) {
+      await tellRun(db, run, { kind: 'signal', name: 'x', payloadText: 'null' })
+      await takeCalls(db, [], 20)
+      await advance(11_000)
+    }
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    await rerun(db, run, 'each', { reset: false, later: [] })
+
+    await steps.advanceAll()
+    for (let n = 0; n < 2; n++) {
+      expect(await runItems(['item'])).toBe(1)
+      await steps.advanceAll()
+    }
+    expect(await tasksOf(run)).toEqual({ each: 'succeeded' })
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
 describe('retry', () => {
   it('leaves the items of runs to a rerun', async () => {
     const { db, start, steps, runItems, sql } = await setupRunMoves()

@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { setupRuns, workflowOf } from '../harness/workflows.js'
 
 const steps = `
@@ -118,6 +118,85 @@ it('reruns from the task that failed: only what did not succeed is tried again, 
   })
   expect(await sql('select count(*) as n from fencepost.job where run_task = $1', ['each'])).toEqual([{ n: 3 }])
   expect(cues.seen).toEqual(['side', 'joined'])
+})
+
+const batches = `
+name: batches
+parameters: { list: array }
+tasks:
+  - name: each
+    action: workflow.batch
+    with_items: "{{ parameters.list }}"
+    on_item_failure: fail
+    concurrency: 2
+    timeout: 10s
+    input: { n: "{{ item }}", odd: "{{ item % 2 == 1 }}" }
+output: "{{ tasks.each.result }}"
+`
+/** Version 1 fails for odd numbers; the second does not. */
+const batch = (odd: string) => `
+name: batch
+parameters: { n: integer, odd: boolean }
+tasks:
+  - { name: first, action: echo, input: "{{ parameters.n }}", next: [{ do: then }] }
+  - { name: then, action: core.noop, next: [{ when: "{{ ${odd} }}", do: bad }, { when: "{{ !(${odd}) }}", do: good }] }
+  - { name: bad, action: core.fail, input: { message: odd } }
+  - { name: good, join: all, action: echo, input: "{{ 'done ' + string(parameters.n) }}" }
+output: "{{ tasks.good.result }}"
+`
+
+it('reruns a list of sub-workflows: those that succeeded keep their results, the others are made anew', async () => {
+  const { start, fp, ended, sql, cues, tasks } = await setupRuns()
+  await fp.workflows.deploy(workflowOf(batch('parameters.odd'), tasks))
+  const { id } = await start(batches, { list: [0, 2, 1, 3, 4] })
+  expect(await ended(id)).toMatchObject({ state: 'failed', path: ['each#1 failed'] })
+  const before = cues.seen.length
+
+  await fp.workflows.deploy(workflowOf(batch('false'), tasks))
+  await fp.workflows.rerun(id, { from: 'each' })
+
+  expect(await ended(id)).toMatchObject({
+    state: 'succeeded',
+    output: ['done 0', 'done 2', 'done 1', 'done 3', 'done 4'],
+    path: ['each#1 succeeded'],
+  })
+  expect(cues.seen.slice(before)).not.toContain(0)
+  expect(cues.seen.slice(before)).not.toContain(2)
+  const runs = await sql('select 1 from fencepost.run where parent_id = $1', [id])
+  expect(runs).toHaveLength(5)
+  expect(await sql("select 1 from fencepost.timer where kind = 'timeout'")).toEqual([])
+
+  await fp.workflows.rerun(id, { from: 'each', reset: true })
+  expect(await ended(id)).toMatchObject({ state: 'succeeded', path: ['each#1 succeeded', 'each#2 succeeded'] })
+})
+
+it('a list of sub-workflows that is rerun has its timeout again, and is cancelled and rerun like any other', async () => {
+  const { start, fp, ended, cues, tasks, advanceClock } = await setupRuns()
+  await fp.workflows.deploy(workflowOf(batch('false'), tasks))
+  cues.hold(1, 2)
+  onTestFinished(() => cues.release(1, 2))
+  const { id } = await start(batches, { list: [0, 1, 2, 3] })
+  const counts = async () => {
+    const [each] = (await fp.workflows.run(id)).taskRuns
+    return `${each?.succeeded} of ${each?.dispatched}, ${each?.state}`
+  }
+  await vi.waitUntil(async () => (await counts()) === '1 of 3, running', { timeout: 10_000 })
+  await advanceClock(10_000)
+  expect(await ended(id)).toMatchObject({ state: 'failed', path: ['each#1 timed_out'] })
+
+  await fp.workflows.rerun(id, { from: 'each' })
+  await vi.waitUntil(async () => (await counts()) === '1 of 3, running', { timeout: 10_000 })
+  await advanceClock(10_000)
+  expect(await ended(id)).toMatchObject({ state: 'failed', path: ['each#1 timed_out'] })
+
+  await fp.workflows.rerun(id, { from: 'each' })
+  await vi.waitUntil(async () => (await counts()) === '1 of 3, running', { timeout: 10_000 })
+  await fp.workflows.cancel(id)
+  expect(await ended(id)).toMatchObject({ state: 'cancelled' })
+  cues.release(1, 2)
+  await fp.workflows.rerun(id, { from: 'each' })
+  expect(await ended(id)).toMatchObject({ state: 'succeeded', output: ['done 0', 'done 1', 'done 2', 'done 3'] })
+  expect(cues.seen.filter((n) => n === 0)).toHaveLength(1)
 })
 
 it('reruns with a reset: all items anew, under a new ordinal', async () => {

@@ -234,3 +234,88 @@ tasks:
 `)
   expect(vars['then']).toEqual(vars['later'])
 })
+
+it.each(['fail', 'continue'])(
+  'a list of sub-workflows that takes too long has timed out, with on_item_failure %s',
+  async (onFailure) => {
+    const { start, ended, advanceClock, fp, cues, tasks } = await setupRuns()
+    const each =
+      'name: each\nparameters: { n: integer }\ntasks: [{ name: one, action: echo, input: "{{ parameters.n }}" }]'
+    await fp.workflows.deploy(workflowOf(each, tasks))
+    cues.hold(1)
+    const { id } = await start(`
+name: w
+tasks:
+  - name: all
+    action: workflow.each
+    with_items: [0, 1, 2]
+    concurrency: 2
+    on_item_failure: ${onFailure}
+    timeout: 10s
+    input: { n: "{{ item }}" }
+    next: [{ when: "{{ timed_out() }}", do: late }]
+  - { name: late, action: core.echo, input: "{{ tasks.all.error.code + ' ' + tasks.all.status }}" }
+output: "{{ tasks.late.result }}"
+`)
+    await until(async () => (await fp.workflows.run(id)).taskRuns[0]?.succeeded === 2)
+    await advanceClock(10_000)
+    const { state, output, path } = await ended(id)
+    expect({ state, output, path }).toEqual({
+      state: 'succeeded',
+      output: 'FP_TIMED_OUT timed_out',
+      path: ['all#1 timed_out', 'late#1 succeeded'],
+    })
+    const { items } = await fp.workflows.taskResult(id, 'all')
+    expect(items?.map(({ status }) => status)).toEqual(['succeeded', 'cancelled', 'succeeded'])
+  },
+)
+
+it('a list of sub-workflows one of which had failed before the time was over has failed', async () => {
+  const { start, ended, advanceClock, fp, cues, tasks } = await setupRuns()
+  const each = `
+name: each
+parameters: { n: integer }
+tasks:
+  - { name: one, action: echo, input: "{{ parameters.n }}", next: [{ when: "{{ parameters.n == 0 }}", do: no }] }
+  - { name: no, action: core.fail, input: { message: no } }
+`
+  await fp.workflows.deploy(workflowOf(each, tasks))
+  cues.hold(1)
+  const { id } = await start(`
+name: w
+tasks:
+  - { name: all, action: workflow.each, with_items: [0, 1], timeout: 10s, input: { n: "{{ item }}" } }
+`)
+  await until(async () => (await fp.workflows.run(id)).taskRuns[0]?.failed === 1)
+  await advanceClock(10_000)
+  const { path, message, code } = await ended(id)
+  expect({ path, code }).toEqual({ path: ['all#1 failed'], code: 'FP_ITEMS_FAILED' })
+  expect(message).toMatch(/the first: item 0: task no failed: no/)
+})
+
+it('says of a run, and not of a job, that it has not ended in time, or ended badly', async () => {
+  const { start, fp } = await setupRuns()
+  const { id, result } = await start(`
+name: w
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+  await expect(result({ timeout: 10 })).rejects.toMatchObject({
+    code: 'FP_RESULT_TIMEOUT',
+    message: `It did not end within the time waited: ${id} after 10 ms`,
+    hint: expect.stringContaining('fencepost workflow show'),
+  })
+  await fp.workflows.cancel(id)
+  await expect(result({ timeout: '20s' })).rejects.toThrow(`It ended without success: ${id} cancelled: cancelled`)
+})
+
+it('refuses a run deeper than runs may be in each other, and names the chain', async () => {
+  const { run, sql } = await setupRuns()
+  const { state, code, message } = await run(`
+name: matryoshka
+tasks: [{ name: open, action: workflow.matryoshka }]
+`)
+  expect({ state, code }).toEqual({ state: 'failed', code: 'FP_RUN_TOO_DEEP' })
+  expect(message).toMatch(/^task open failed: task open failed: .*: runs may be 32 deep in each other, /)
+  expect(message).toMatch(/matryoshka → matryoshka → matryoshka → … → matryoshka → matryoshka → matryoshka$/)
+  expect(await sql('select count(*) as n from fencepost.run')).toEqual([{ n: 32 }])
+})

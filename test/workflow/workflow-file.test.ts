@@ -53,7 +53,11 @@ describe('a workflow file', () => {
   it.each<[string, () => string, RegExp]>([
     ['is not there', () => join(directory, 'missing.yaml'), /missing\.yaml: there is no such file$/],
     ['is a directory', () => directory, /: that is a directory$/],
-    ['is not text', () => file('latin1.yaml', Buffer.from('name: é', 'latin1')), /latin1\.yaml is not text in UTF-8$/],
+    [
+      'is not text',
+      () => file('latin1.yaml', Buffer.from('name: é', 'latin1')),
+      /latin1\.yaml: it is not text in UTF-8$/,
+    ],
   ])('that %s is an error', async (_, path, expected) => {
     await expect(readWorkflowFile(path())).rejects.toThrow(
       expect.objectContaining({

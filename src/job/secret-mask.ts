@@ -1,4 +1,5 @@
-import type { Json } from '../job/json.js'
+import type { Json } from './json.js'
+import { maskedCopy } from './masked-copy.js'
 
 const shown = '•••'
 /** A shorter secret is masked where it stands alone: inside other text it would be everywhere. */
@@ -24,6 +25,11 @@ export class SecretMask {
 
   json<Value extends Json>(value: Value): Value {
     return this.#masked(value) as Value
+  }
+
+  /** For what was thrown: anything at all. The same if there is nothing to hide, else a copy. */
+  thrown(value: unknown): unknown {
+    return this.#whole.size === 0 ? value : maskedCopy(value, (text) => this.text(text))
   }
 
   #masked(value: Json): Json {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { FencepostError } from '../errors.js'
 
-/** The text of a file that the command line names. */
+/** The text of a file that somebody names, without a mark at its start. */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path))
