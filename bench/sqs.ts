@@ -57,7 +57,8 @@ async function timed(act: (n: number) => Promise<number>): Promise<Phase> {
 }
 
 async function overHttp(endpoint: string, analyze: () => Promise<unknown>): Promise<Round> {
-  const { call, close } = sqsClient(endpoint)
+  const client = sqsClient(endpoint)
+  const { call } = client
   const { QueueUrl } = await call<{ QueueUrl: string }>('CreateQueue', { QueueName: 'bench' })
   const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
   const send = await timed(async (n) => {
@@ -80,7 +81,7 @@ async function overHttp(endpoint: string, analyze: () => Promise<unknown>): Prom
     return Messages.length
   })
   await call('DeleteQueue', { QueueUrl })
-  close()
+  client.close()
   return { send, receive }
 }
 

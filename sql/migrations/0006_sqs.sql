@@ -12,7 +12,7 @@ begin
   for v_move in
     select p.oid::regprocedure from pg_proc p
     join pg_class c on c.relnamespace = p.pronamespace and c.oid = 'fencepost.job'::regclass
-    where p.proname in ('claim', 'lose', 'awake')
+    where p.proname in ('claim', 'lose', 'awake', 'make_run')
   loop
     execute 'drop function ' || v_move;
   end loop;

@@ -7,7 +7,7 @@ import { SqsError } from './sqs-error.js'
 import type { SqsSettings } from './sqs-options.js'
 import type { HttpRequest } from './wire/http-message.js'
 
-export const anonymous = 'anonymous'
+const anonymous = 'anonymous'
 
 /** Who calls: the access key that signed the request. */
 export function authorizer(settings: SqsSettings): (request: HttpRequest) => string {

@@ -27,7 +27,7 @@ export interface HttpServerFailure {
   readonly error: unknown
 }
 
-export interface HttpServerLimits {
+interface HttpServerLimits {
   /**
    * Messages of a request may add up to 1 MiB. A form writes three bytes for one (`%C3`), JSON in ASCII up to three
    * (`\u00e9` for two bytes), base64 four for three; the rest is for names, attributes and signatures.

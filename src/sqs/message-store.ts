@@ -108,8 +108,8 @@ export class MessageStore {
 }
 
 /** To each what belongs to it, of answers that came in one list. */
-function parted<Item, Answer, Refusal extends string>(
-  asks: readonly (readonly Item[])[],
+function parted<Answer, Refusal extends string>(
+  asks: readonly (readonly unknown[])[],
   answers: readonly Answer[] | Refusal,
 ): readonly (readonly Answer[] | Refusal)[] {
   if (typeof answers === 'string') return asks.map(() => answers)

@@ -51,7 +51,7 @@ export function messageTask<Input extends StandardSchemaV1, Result>(
     queue,
     input: opening(input),
     run: (opened: Opened, job: JobContext) => run(opened.input, job, opened.message),
-  }) as Task<StandardSchemaV1.InferInput<Input>, Stored<Awaited<Result>>>
+  })
 }
 
 /** Takes a payload as it is stored, of a message or of a job, and checks what is in it. */

@@ -168,7 +168,7 @@ export interface Send {
   readonly dedupGiven: boolean
 }
 
-export type SendAnswer = 'sent' | 'recorded' | 'duplicate' | 'too_large' | 'no_dedup_id'
+type SendAnswer = 'sent' | 'recorded' | 'duplicate' | 'too_large' | 'no_dedup_id'
 export interface Sent {
   readonly answer: SendAnswer
   readonly messageId: string

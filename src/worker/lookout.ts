@@ -10,7 +10,7 @@ const restlessMs = 80
 const noticesPerSecondMax = 20
 
 /** Tells what is notified from now on. */
-export type Hearing = (onNotice: (queue: string) => void) => Pick<Listener, 'close'>
+type Hearing = (onNotice: (queue: string) => void) => Pick<Listener, 'close'>
 
 export interface LookoutOptions {
   readonly db: Database

@@ -15,7 +15,7 @@ export interface AttributeInput {
 export type AttributeInputs = Readonly<Record<string, AttributeInput>>
 
 /** Checked: exactly one of the values is there, and not empty. */
-export type MessageAttribute =
+type MessageAttribute =
   | { readonly DataType: string; readonly StringValue: string }
   | { readonly DataType: string; readonly BinaryValue: Uint8Array }
 

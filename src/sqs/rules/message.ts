@@ -111,6 +111,6 @@ export function noDeduplicationId(): SqsError {
 }
 
 /** Of the body alone: attributes do not make another message. */
-export function contentDeduplicationId(body: string): string {
+function contentDeduplicationId(body: string): string {
   return createHash('sha256').update(body).digest('hex')
 }

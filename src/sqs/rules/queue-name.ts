@@ -10,7 +10,7 @@ const wellFormed = /^[A-Za-z0-9_-]+(\.fifo)?$/
 const queueUrlPath = /^\/(?:(?:\d{12}|queue)\/)?([^/]+)$/
 const queueArnForm = /^arn:aws[a-z-]*:sqs:[a-z0-9-]+:\d{12}:(.+)$/
 
-export function isQueueName(name: string): boolean {
+function isQueueName(name: string): boolean {
   return name.length <= sqsLimits.queueNameLengthMax && wellFormed.test(name)
 }
 

@@ -30,7 +30,7 @@ const enough: ReadonlyMap<string, readonly Right[]> = new Map<string, readonly R
   ['GetQueueAttributes', ['send', 'receive', 'manage']],
 ])
 
-export function rightsFor(action: string): readonly Right[] {
+function rightsFor(action: string): readonly Right[] {
   return enough.get(action) ?? ['manage']
 }
 

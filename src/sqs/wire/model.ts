@@ -232,7 +232,6 @@ export type OutputOf<A extends ActionName> = A extends ActionName ? FieldsOf<(ty
 
 export type MessageAttributeValue = FieldsOf<(typeof messageAttributeValue)['members']>
 export type ReceivedMessage = FieldsOf<(typeof receivedMessage)['members']>
-export type BatchFailure = OutputOf<'SendMessageBatch'>['Failed'][number]
 
 export const actionNames = Object.keys(actions) as ActionName[]
 
