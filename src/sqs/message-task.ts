@@ -31,8 +31,8 @@ export interface MessageTaskOptions<Input extends StandardSchemaV1, Result>
   ) => Promise<Result> | Result
 }
 
-interface Opened {
-  readonly input: unknown
+interface Opened<Input extends StandardSchemaV1> {
+  readonly input: StandardSchemaV1.InferOutput<Input>
   readonly message: Message
 }
 
@@ -46,16 +46,18 @@ export function messageTask<Input extends StandardSchemaV1, Result>(
 ): Task<StandardSchemaV1.InferInput<Input>, Stored<Awaited<Result>>> {
   checkedName(queue, 'The queue’s name')
   const { input, run, ...rest } = options
-  return task(queue, {
+  return task<StandardSchemaV1<StandardSchemaV1.InferInput<Input>, Opened<Input>>, undefined, Result>(queue, {
     ...rest,
     queue,
     input: opening(input),
-    run: (opened: Opened, job: JobContext) => run(opened.input, job, opened.message),
+    run: (content: Opened<Input>, job: JobContext) => run(content.input, job, content.message),
   })
 }
 
 /** Takes a payload as it is stored, of a message or of a job, and checks what is in it. */
-function opening(schema: StandardSchemaV1): StandardSchemaV1<unknown, Opened> {
+function opening<Input extends StandardSchemaV1>(
+  schema: Input,
+): StandardSchemaV1<StandardSchemaV1.InferInput<Input>, Opened<Input>> {
   return {
     '~standard': {
       version: 1,
