@@ -33,7 +33,10 @@ begin
   -- Twice at most: a lease that is there in the first look may run out and be taken back before it is locked.
   for v_round in 1 .. 2 loop
     -- What has run out comes first, as cancel() locks: jobs that do not run before those that do.
-    if p_queue not like '%.fifo' then
+    if p_queue not like '%.fifo' and exists (
+      select 1 from unnest(p_lease_ids, v_answers) as a(lease_id, answer)
+      where a.answer is null and not exists (select 1 from fencepost.leased l where l.lease_id = a.lease_id))
+    then
       for v_ask in
         select a.n, a.job_id, a.tries, j.priority, j.seq
         from unnest(p_job_ids, p_lease_ids, p_nonces, p_tries, p_queue_ids) with ordinality

@@ -41,7 +41,9 @@ begin
     v_tries_max := (v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer;
   end if;
 
-  perform fencepost.lose(1000, p_queue); -- guard: sqs_receive.lose
+  if exists (select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at <= fencepost.clock()) then
+    perform fencepost.lose(1000, p_queue); -- guard: sqs_receive.lose
+  end if;
   if exists (select 1 from fencepost.delayed d where d.due_at <= fencepost.clock()) then
     perform fencepost.promote(1000);
   end if;

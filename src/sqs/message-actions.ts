@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import { changeVisibility, type Received, type Receive, readQueue, type Send, type Sent } from '../store/sqs.js'
 import { arnOf, type Desk, noQueue } from './desk.js'
@@ -171,9 +171,7 @@ async function send(
   const sends = entries.map((entry, n): Send => {
     const { groupId, deduplicationId, deduplicationGiven, delaySeconds } = entry.placement
     return {
-      key: createHash('sha256')
-        .update(identity(principal, action, token, entry))
-        .digest(),
+      key: hash('sha256', identity(principal, action, token, entry), 'buffer'),
       id: uuidv7(),
       payload: envelopeOf({
         body: entry.body,

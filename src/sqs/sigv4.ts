@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Claim, claimOf } from './sigv4-claim.js'
 import { SqsError } from './sqs-error.js'
@@ -150,12 +150,25 @@ function encode(text: string): string {
 function signatureOf(claim: Claim, canonical: string, secret: string): string {
   const scope = [claim.day, claim.region, claim.service, claim.terminator]
   const text = ['AWS4-HMAC-SHA256', claim.timestamp, scope.join('/'), sha256(canonical)].join('\n')
+  return hmac(signingKey(secret, scope), text).toString('hex')
+}
+
+/** The same for all requests of a key on one day: the last ones are kept. */
+const signingKeys = new Map<string, Buffer>()
+const signingKeysMax = 1_000
+
+function signingKey(secret: string, scope: readonly string[]): Buffer {
+  const name = JSON.stringify([secret, ...scope])
+  const known = signingKeys.get(name)
+  if (known) return known
   const key = scope.reduce<Buffer>((parent, part) => hmac(parent, part), Buffer.from(`AWS4${secret}`, 'utf8'))
-  return hmac(key, text).toString('hex')
+  if (signingKeys.size >= signingKeysMax) signingKeys.clear()
+  signingKeys.set(name, key)
+  return key
 }
 
 function sha256(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex')
+  return hash('sha256', data)
 }
 
 function hmac(key: Buffer, text: string): Buffer {

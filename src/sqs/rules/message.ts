@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { SqsError } from '../sqs-error.js'
 import { allowedCharacters, firstRefusedCharacter } from './characters.js'
 import { sqsLimits } from './limits.js'
@@ -112,5 +112,5 @@ export function noDeduplicationId(): SqsError {
 
 /** Of the body alone: attributes do not make another message. */
 function contentDeduplicationId(body: string): string {
-  return createHash('sha256').update(body).digest('hex')
+  return hash('sha256', body)
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { MessageAttributeValue } from './model.js'
 
 /** The digests that SDKs compute of what they sent and compare with what they are told. */
 
 export function md5OfBody(body: string): string {
-  return createHash('md5').update(body, 'utf8').digest('hex')
+  return hash('md5', body)
 }
 
 const stringTransport = Uint8Array.of(1)
@@ -19,12 +19,12 @@ export function md5OfAttributes(
 ): string | undefined {
   const names = Object.keys(attributes ?? {}).sort()
   if (!attributes || names.length === 0) return undefined
-  const hash = createHash('md5')
+  const digest = createHash('md5')
   const add = (part: string | Uint8Array) => {
     const bytes = typeof part === 'string' ? Buffer.from(part, 'utf8') : part
     const length = Buffer.alloc(4)
     length.writeUInt32BE(bytes.byteLength)
-    hash.update(length).update(bytes)
+    digest.update(length).update(bytes)
   }
   for (const name of names) {
     const attribute = attributes[name]
@@ -33,8 +33,8 @@ export function md5OfAttributes(
     add(attribute.DataType)
     // `Binary.png` travels as bytes, too: what follows the dot is the sender's own label.
     const binary = attribute.DataType.startsWith('Binary')
-    hash.update(binary ? binaryTransport : stringTransport)
+    digest.update(binary ? binaryTransport : stringTransport)
     add(binary ? (attribute.BinaryValue ?? new Uint8Array()) : (attribute.StringValue ?? ''))
   }
-  return hash.digest('hex')
+  return digest.digest('hex')
 }
