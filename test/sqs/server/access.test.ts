@@ -21,13 +21,12 @@ import { checkedSqsOptions } from '../../../src/sqs/sqs-options.js'
 import { arnOf, credentials, queueWords, refusal, setupServer } from './setup.js'
 
 describe('a key', () => {
-  const keys = {
-    [credentials.accessKeyId]: { secret: credentials.secretAccessKey },
+  const restricted = {
     SENDER: { secret: 's', queues: { 'mail-*': ['send'] } },
     RECEIVER: { secret: 'r', queues: { 'mail-*': ['receive'] } },
     MANAGER: { secret: 'm', queues: { 'mail-*': ['manage'] } },
   } as const
-  const secretOf = (id: keyof typeof keys) => keys[id].secret
+  const keys = { ...restricted, [credentials.accessKeyId]: { secret: credentials.secretAccessKey } }
   const QueueUrl = 'http://anywhere/000000000000/mail-in'
   const Entries = [{ Id: 'a', MessageBody: 'x' }]
   const calls = {
@@ -49,8 +48,10 @@ describe('a key', () => {
 
   async function setupKeys() {
     const bundle = await setupServer({ keys })
-    const as = (id: keyof typeof keys) =>
-      bundle.client(bundle.server.url, { credentials: { accessKeyId: id, secretAccessKey: secretOf(id) } })
+    const as = (id: keyof typeof restricted) =>
+      bundle.client(bundle.server.url, {
+        credentials: { accessKeyId: id, secretAccessKey: restricted[id].secret },
+      })
     await bundle.queue('mail-in')
     return { ...bundle, as }
   }
@@ -74,13 +75,13 @@ describe('a key', () => {
   ] as const)('of a %s may do this and nothing else: %j', async (id, allowed) => {
     const { as } = await setupKeys()
     const sqs = as(id)
-    const let_in: string[] = []
+    const letIn: string[] = []
     for (const [action, call] of Object.entries(calls)) {
       const [name, status] = await refusal(call(sqs))
       if (name === 'AccessDenied') expect(status).toBe(403)
-      else let_in.push(action)
+      else letIn.push(action)
     }
-    expect(let_in).toEqual(Object.keys(calls).filter((action) => (allowed as readonly string[]).includes(action)))
+    expect(letIn).toEqual(Object.keys(calls).filter((action) => (allowed as readonly string[]).includes(action)))
   })
 
   it('is for the queues it names, and sees no other in a list', async () => {

@@ -50,7 +50,7 @@ describe('CreateQueue', () => {
       { RedrivePolicy: JSON.stringify({ deadLetterTargetArn: arnOf('none'), maxReceiveCount: 1 }) },
       ['InvalidParameterValue', 400],
     ],
-  ] as const)('refuses %s', async (_what, QueueName, Attributes, expected) => {
+  ] as const)('refuses %s', async (_what, QueueName, Attributes: Record<string, string>, expected) => {
     const { sqs, sql } = await setupServer()
     expect(await refusal(sqs.send(new CreateQueueCommand({ QueueName, Attributes })))).toEqual(expected)
     expect(await sql('select 1 from fencepost.sqs_queue')).toEqual([])
