@@ -1,7 +1,7 @@
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
 import { countInFlight, type Received, type Receive, readNextVisibleMs, receiveMessages } from '../store/sqs.js'
-import { awake, readyChannel } from '../store/worker.js'
+import { awake, fallAsleep, readyChannel } from '../store/worker.js'
 import { Lookout } from '../worker/lookout.js'
 import { sqsLimits } from './rules/limits.js'
 
@@ -67,6 +67,12 @@ export class QueueWaiters {
     }
     if (over()) return []
     return this.#line(ask.queue).wait(ask, waitMs, ends)
+  }
+
+  /** Whoever takes a server for dead forgets what it has asked to be notified of. */
+  async askAgain(): Promise<void> {
+    const { db, server } = this.#options
+    if (this.#listener && this.#lines.size > 0) await fallAsleep(db, server, [...this.#lines.keys()])
   }
 
   async close(): Promise<void> {
@@ -170,7 +176,7 @@ class Line {
         },
         fail: (error) => {
           settle()
-          reject(error as Error)
+          reject(error)
         },
       }
       this.#waiters.add(waiter)

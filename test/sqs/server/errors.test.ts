@@ -126,8 +126,8 @@ it('tells a client that the queue has as many in flight as it may', async () => 
   await receive({ VisibilityTimeout: 900 })
   await sql(`
     insert into fencepost.leased
-    select (jsonb_populate_record(l, jsonb_build_object('lease_id', nextval('fencepost.lease_seq'), 'job_id', gen_random_uuid()))).*
-    from fencepost.leased l, generate_series(1, 119999)`)
+    select c.* from fencepost.leased l, generate_series(1, 119999) n, jsonb_populate_record(
+      l, jsonb_build_object('lease_id', nextval('fencepost.lease_seq') + 0 * n, 'job_id', gen_random_uuid())) c`)
   await send('one too many')
   await expect
     .poll(() => refusal(sqs.send(new ReceiveMessageCommand({ QueueUrl }))), { timeout: 10_000 })

@@ -1,4 +1,4 @@
-import { SendMessageBatchCommand } from '@aws-sdk/client-sqs'
+import { PurgeQueueCommand, SendMessageBatchCommand } from '@aws-sdk/client-sqs'
 import { describe, expect, it } from 'vitest'
 import { setupQueue } from './setup.js'
 
@@ -30,8 +30,15 @@ describe('groups of a standard queue', () => {
   it('take turns though one of them has begun with a whole batch', async () => {
     const { send, receive } = await setupNoise(10)
     await send('quiet', { MessageGroupId: 'quiet' })
-    const [first, second] = await receive()
-    expect([first!.Body, second!.Body]).toEqual(['noisy 0', 'quiet'])
+    expect((await receive()).slice(0, 3).map(({ Body }) => Body)).toEqual(['noisy 0', 'noisy 1', 'quiet'])
+  })
+
+  it('take turns whoever was the noisy one before the queue was empty', async () => {
+    const { sqs, QueueUrl, send, receive } = await setupNoise(100)
+    await sqs.send(new PurgeQueueCommand({ QueueUrl }))
+    for (let n = 0; n < 30; n++) await send(`other ${n}`, { MessageGroupId: 'other' })
+    await send('not noisy any more', { MessageGroupId: 'noisy' })
+    expect((await receive()).map(({ Body }) => Body)).toContain('not noisy any more')
   })
 
   it('take turns while the queue goes on, and nothing is in the way of the noisy one', async () => {

@@ -156,6 +156,13 @@ describe('receivers that wait', () => {
   })
 })
 
+it('asks again to be notified after others have taken this server for dead', async () => {
+  const { sql } = await setupWaiters(1)
+  await sql('delete from fencepost.sqs_server')
+  await sql('delete from fencepost.sleeper')
+  await expect.poll(() => sql('select 1 from fencepost.sleeper'), patience).toHaveLength(1)
+})
+
 it('asks to be notified only while somebody waits, or has just waited', async () => {
   const { sql, receive } = await setupQueue()
   await receive({ WaitTimeSeconds: 1 })

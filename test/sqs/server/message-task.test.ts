@@ -115,7 +115,7 @@ describe('a worker at an SQS queue', () => {
   it('shares the messages with clients: each is done once', async () => {
     const { fp, send, receive, remove, counts, sound } = await setupBoth()
     const done: string[] = []
-    await fp.work([messageTask('orders', { input: anything, run: (input) => void done.push(`${input}`) })], soon)
+    await fp.work([messageTask('orders', { input: anything, run: (input) => void done.push(String(input)) })], soon)
     const sending = (async () => {
       for (let n = 0; n < 40; n++) await send(`${n}`)
     })()
@@ -138,6 +138,24 @@ describe('a worker at an SQS queue', () => {
   })
 })
 
+describe('a queue with a dead-letter queue', () => {
+  it.fails('gets the messages there that have failed in a worker as often as they may be received: they end as failed', async () => {
+    const { fp, queue, sql } = await setupBoth()
+    const dead = await queue('dead')
+    const source = await queue('source', {
+      RedrivePolicy: JSON.stringify({ deadLetterTargetArn: dead.arn, maxReceiveCount: 2 }),
+    })
+    const run = () => {
+      throw new Error('no')
+    }
+    await fp.work([messageTask('source', { input: anything, retry: { limit: 9, delay: 1 }, run })], soon)
+    await source.send('m')
+    const ended = `select 1 from fencepost.finished union all select 1 from fencepost.job where queue = 'dead'`
+    await expect.poll(() => sql(ended), patience).not.toEqual([])
+    expect(await dead.counts()).toEqual([1, 0, 0])
+  })
+})
+
 describe('a worker at a FIFO queue', () => {
   it('keeps the order of a group, also past a failure', async () => {
     const { fp, send, counts, sound } = await setupBoth(byContent, 'f.fifo')
@@ -146,7 +164,7 @@ describe('a worker at a FIFO queue', () => {
       input: anything,
       retry: { limit: 3, delay: 1 },
       run: (input) => {
-        ran.push(`${input}`)
+        ran.push(String(input))
         if (ran.filter((each) => each === input).length === 1 && input === 'a2') throw new Error('once')
       },
     })

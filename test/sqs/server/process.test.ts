@@ -76,8 +76,8 @@ describe('a server that stops', () => {
   })
 
   it('lets a send end that is on its way, and takes no other', async () => {
-    const { sqs, server, sql, connect, QueueUrl } = await setupQueue()
-    const other = await connect()
+    const { sqs, server, sql, QueueUrl, ...database } = await setupQueue()
+    const other = await database.connect()
     await other.query('begin')
     await other.query('lock table fencepost.sqs_queue in access exclusive mode')
     const sends = sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' }))
