@@ -145,6 +145,24 @@ describe('receivers that wait', () => {
     expect(performance.now() - begunAtMs).toBeLessThan(6_000)
   })
 
+  it('wait on when another one leaves while a look is on its way', async () => {
+    const { connect, sql, send, receive } = await setupQueue({}, 'orders', { poll: '100ms' })
+    const begunAtMs = performance.now()
+    const long = receive({ WaitTimeSeconds: 20 })
+    await expect.poll(() => sql('select 1 from fencepost.sleeper'), patience).not.toEqual([])
+    const short = receive({ WaitTimeSeconds: 2 })
+    await receive() // the other one is on its way
+    const other = await connect()
+    await other.query('begin')
+    await other.query('lock table fencepost.sqs_queue in access exclusive mode')
+    expect(await short).toEqual([])
+    await other.query('rollback')
+    // Longer than a queue is watched at which nobody waits.
+    await expect.poll(() => performance.now() - begunAtMs, patience).toBeGreaterThan(9_000)
+    await send('m')
+    expect(bodies(await long)).toEqual(['m'])
+  })
+
   it('are not disturbed by a job that is due in a month', async () => {
     const { add, errors, sql, send, receive } = await setupQueue()
     await add({ delayMs: 40 * 24 * 3_600_000 })

@@ -176,6 +176,26 @@ describe('a worker at a FIFO queue', () => {
     await sound()
   })
 
+  it('keeps it also from clients while a message of the group waits for its next try', async () => {
+    const { fp, send, receive, sound, sql } = await setupBoth(byContent, 'f.fifo')
+    const run = () => {
+      throw new Error('not now')
+    }
+    const worker = await fp.work([messageTask('f.fifo', { input: anything, retry: { limit: 3, delay: '10m' }, run })], {
+      ...soon,
+      concurrency: 1,
+    })
+    const failed = next(fp, 'failed')
+    for (const body of ['1', '2']) await send(body, { MessageGroupId: 'g' })
+    await failed
+    await worker.stop()
+    await send('of others', { MessageGroupId: 'h' })
+    expect(bodies(await receive())).toEqual(['of others'])
+    await sql('update fencepost.lab_clock set offset_ms = offset_ms + 1200000')
+    expect(bodies(await receive({ VisibilityTimeout: 60 }))).toEqual(['1', '2', 'of others'])
+    await sound()
+  })
+
   it('keeps it together with clients: neither gets a message while the other has one of its group', async () => {
     const { fp, send, receive, remove, sound } = await setupBoth(byContent, 'f.fifo')
     const { pass, reached, open } = door()
