@@ -34,7 +34,7 @@ begin
     update fencepost.sqs_move_task t set status = 'CANCELLED', ended_at = v_now where t.id = v_task.id;
     return true;
   end if;
-  v_limit := least(p_limit, coalesce(v_task.per_second, p_limit));
+  v_limit := coalesce(v_task.per_second, p_limit); -- all that it may in this second: the next turn is in the next one
 
   select min(coalesce(v_task.destination, j.dead_from, '?')) into v_lost
   from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq

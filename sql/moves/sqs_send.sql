@@ -100,7 +100,11 @@ begin
     if not v_fifo and exists (select 1 from unnest(v_send) as i where p_groups[i] is not null) then
       select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
       v_ranks := array(
-        select case when v_first is null then 0 else greatest(v_first, r) end from unnest(p_ranks) as r); -- guard: sqs_send.rank
+        select case when v_first is not null then greatest(v_first, e.rank) -- guard: sqs_send.rank
+                    when e.grp is null then 0
+                    else row_number() over (partition by e.grp order by e.n) - 1 end
+        from unnest(p_ranks, p_groups) with ordinality as e(rank, grp, n)
+        order by e.n);
     end if;
     v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
     perform fencepost.enqueue_many(

@@ -1,5 +1,7 @@
 /** Ranks are stored as a smallint. */
 const rankMax = 32_767
+/** Nobody asks for less: so whoever gets less has come into an empty queue, where what is known of others is outdated. */
+const rankMin = 1
 /** Beyond it a queue's groups are forgotten, and begin again where the queue is: fairness is worth no more memory. */
 const groupsMax = 10_000
 
@@ -16,7 +18,7 @@ export class FairRanks {
     const next = new Map<string, number>()
     return groups.map((group) => {
       if (group === null) return 0
-      const rank = next.get(group) ?? this.#queues.get(queue)?.get(group) ?? 0
+      const rank = next.get(group) ?? this.#queues.get(queue)?.get(group) ?? rankMin
       next.set(group, rank + 1)
       return Math.min(rank, rankMax)
     })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once, setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { FencepostError } from '../errors.js'
 import { type BodyBudget, isTooLarge, readBody } from './request-body.js'
 import type { SqsCall, SqsHandler } from './sqs-call.js'
@@ -94,6 +94,14 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     (request, response) => void serve(request, response, serving),
   )
   server.maxConnections = limits.connectionsMax
+  // Of these `server.close()` thinks that a request is about to come: pools and health checks open such connections.
+  const unused = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    unused.add(socket)
+    socket.once('close', () => unused.delete(socket))
+  })
+  server.on('request', ({ socket }) => unused.delete(socket))
+  server.on('checkContinue', ({ socket }) => unused.delete(socket))
   server.on('checkContinue', (request, response) => {
     // Whoever asks first need not send megabytes to be told that they are too many.
     if (!isTooLarge(request, limits)) response.writeContinue()
@@ -117,6 +125,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
           resolve()
         })
         stopping.abort()
+        for (const socket of unused) socket.destroy()
       })
       return closed
     },

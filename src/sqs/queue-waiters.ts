@@ -1,13 +1,15 @@
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
 import { countInFlight, type Receive, readNextVisibleMs } from '../store/sqs.js'
-import { awake, readyChannel } from '../store/worker.js'
+import { awake, fallAsleep, readyChannel } from '../store/worker.js'
 import { Lookout } from '../worker/lookout.js'
 import type { MessageStore, ReceiveAnswer } from './message-store.js'
 import { sqsLimits } from './rules/limits.js'
 
 interface Waiter {
   readonly ask: Receive
+  /** Its wait has ended while a look on its behalf was on its way: it is answered what that look finds. */
+  over: boolean
   readonly answer: (found: ReceiveAnswer) => void
   readonly fail: (error: unknown) => void
 }
@@ -55,6 +57,8 @@ export class QueueWaiters {
 
   /** What there is now, or what comes within the time, or nothing. Any of the signals ends the wait. */
   async receive(ask: Receive, wait: () => Promise<number>, ends: readonly AbortSignal[]): Promise<ReceiveAnswer> {
+    const over = () => ends.some((end) => end.aborted)
+    if (over()) return [] // a message would be received, and counted, for nobody
     // Those who wait already come first.
     if (!this.#lines.get(ask.queue)?.busy) {
       const found = await this.#look(ask)
@@ -62,9 +66,14 @@ export class QueueWaiters {
     }
     const waitMs = await wait()
     if (waitMs === 0) return this.#lines.get(ask.queue)?.busy ? this.#look(ask) : []
-    const ended = AbortSignal.any([...ends, AbortSignal.timeout(waitMs)])
-    if (ended.aborted) return []
-    return this.#line(ask.queue).wait(ask, ended)
+    if (over()) return []
+    return this.#line(ask.queue).wait(ask, waitMs, ends)
+  }
+
+  /** Whoever takes a server for dead forgets what it has asked to be notified of. */
+  async askAgain(): Promise<void> {
+    const { db, server } = this.#options
+    if (this.#listener && this.#lines.size > 0) await fallAsleep(db, server, [...this.#lines.keys()])
   }
 
   async close(): Promise<void> {
@@ -121,6 +130,8 @@ class Line {
   readonly #options: LineOptions
   readonly #lookout: Lookout
   readonly #waiters = new Set<Waiter>()
+  /** Out of the line while its look is on its way: it may not be answered twice. */
+  #served: Waiter | undefined
   #dueTimer: NodeJS.Timeout | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #looking = false
@@ -143,15 +154,33 @@ class Line {
   }
 
   get busy(): boolean {
-    return this.#waiters.size > 0
+    return this.#waiters.size > 0 || this.#served !== undefined
   }
 
-  wait(ask: Receive, ended: AbortSignal): Promise<ReceiveAnswer> {
+  wait(ask: Receive, waitMs: number, ends: readonly AbortSignal[]): Promise<ReceiveAnswer> {
     clearTimeout(this.#idleTimer)
-    return new Promise((answer, fail) => {
-      const waiter: Waiter = { ask, answer, fail }
+    return new Promise((resolve, reject) => {
+      // By hand, and taken back: composed signals would add up at one that lives as long as the server.
+      const leave = () => this.#leave(waiter)
+      const timer = setTimeout(leave, waitMs)
+      for (const end of ends) end.addEventListener('abort', leave)
+      const settle = () => {
+        clearTimeout(timer)
+        for (const end of ends) end.removeEventListener('abort', leave)
+      }
+      const waiter: Waiter = {
+        ask,
+        over: false,
+        answer: (found) => {
+          settle()
+          resolve(found)
+        },
+        fail: (error) => {
+          settle()
+          reject(error)
+        },
+      }
       this.#waiters.add(waiter)
-      ended.addEventListener('abort', () => this.#leave(waiter), { once: true })
       if (this.#waiters.size === 1) void this.#look()
     })
   }
@@ -166,15 +195,17 @@ class Line {
   }
 
   #leave(waiter: Waiter): void {
+    waiter.over = true
     if (!this.#waiters.delete(waiter)) return
     waiter.answer([])
     this.#idleSoon()
   }
 
   #idleSoon(): void {
-    if (this.#waiters.size > 0 || this.#closed) return
+    if (this.busy || this.#closed) return
     clearTimeout(this.#idleTimer)
     this.#idleTimer = setTimeout(() => {
+      if (this.busy) return
       this.#options.idle()
       void this.close()
     }, lingerMs)
@@ -202,27 +233,35 @@ class Line {
     while (!this.#closed) {
       const [waiter] = this.#waiters
       if (!waiter) return this.#lookout.found()
-      // Out of the line while its look is on its way: it may not be answered twice.
-      this.#waiters.delete(waiter)
-      try {
-        const found = await this.#options.look(waiter.ask)
-        if (found.length > 0) {
-          some = true
-          waiter.answer(found)
-          this.#idleSoon()
-          continue
-        }
-        this.#putBack(waiter)
+      const found = await this.#lookFor(waiter)
+      if (found === 'nothing') {
         await this.#lookWhenDue()
         return this.#lookout.nothing(some, false)
-      } catch (error) {
-        waiter.fail(error)
-        this.#idleSoon()
       }
+      some = true
+      this.#idleSoon()
     }
   }
 
-  /** First in line, as it was. */
+  /** Whoever gets nothing stays the first in line, unless its time has run out meanwhile. */
+  async #lookFor(waiter: Waiter): Promise<'nothing' | 'answered'> {
+    this.#waiters.delete(waiter)
+    this.#served = waiter
+    try {
+      const found = await this.#options.look(waiter.ask)
+      if (found.length === 0 && !waiter.over && !this.#closed) {
+        this.#putBack(waiter)
+        return 'nothing'
+      }
+      waiter.answer(found)
+    } catch (error) {
+      waiter.fail(error)
+    } finally {
+      this.#served = undefined
+    }
+    return 'answered'
+  }
+
   #putBack(waiter: Waiter): void {
     const others = [...this.#waiters]
     this.#waiters.clear()
@@ -230,7 +269,11 @@ class Line {
   }
 
   async #lookWhenDue(): Promise<void> {
-    const dueMs = await readNextVisibleMs(this.#server.db, this.#queue)
+    const { db, events } = this.#server
+    const dueMs = await readNextVisibleMs(db, this.#queue).catch((error: unknown) => {
+      events.emit('error', { during: 'looking for the next message', error })
+      return null // the next look is one poll interval away
+    })
     clearTimeout(this.#dueTimer)
     if (dueMs === null || this.#closed) return
     this.#dueTimer = setTimeout(() => void this.#look(), Math.max(1, Math.min(dueMs, 60_000)))

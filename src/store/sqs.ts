@@ -257,7 +257,7 @@ export async function readNextVisibleMs(db: Database, queue: string): Promise<nu
   const rows = await db.read<{ ms: number | null }>(
     `select ceil(extract(epoch from least(
               (select min(visible_at) from fencepost.leased where queue = $1 and visible_at is not null),
-              (select min(due_at) from fencepost.delayed)) - fencepost.clock()) * 1000)::integer as ms`,
+              (select min(due_at) from fencepost.delayed)) - fencepost.clock()) * 1000)::bigint as ms`,
     [queue],
   )
   return rows[0]?.ms ?? null
@@ -342,7 +342,9 @@ export async function startMoveTask(
     `with made as (
        insert into fencepost.sqs_move_task (id, source, destination, started_at, status, per_second, to_move, until_seq)
        select $1, $2, $3, fencepost.clock(), 'RUNNING', $4,
-              (select count(*) from fencepost.ready r where r.queue = $2), (select last_value from fencepost.job_seq)
+              (select count(*) from fencepost.ready r where r.queue = $2)
+                + (select count(*) from fencepost.waiting w where w.queue = $2),
+              (select last_value from fencepost.job_seq)
        on conflict do nothing
        returning id
      )

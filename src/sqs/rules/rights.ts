@@ -60,6 +60,13 @@ export function requireAllowed(
   throw new SqsError('AccessDeniedException', text)
 }
 
+/** Messages come into a queue also as dead letters of another one, and by a task that moves them. */
+export function requireAllowedToFeed(accessKeyId: string, key: KeyRights, action: string, queueName: string): void {
+  if (isAllowed(key, 'SendMessage', queueName) || isAllowed(key, 'SetQueueAttributes', queueName)) return
+  const text = `The access key ${echoed(accessKeyId)} is not allowed to perform ${echoed(action)} with messages going to the queue ${echoed(queueName)}: it needs the right send or manage there.`
+  throw new SqsError('AccessDeniedException', text)
+}
+
 /** The key of this id, and not what every object inherits under a name such as `constructor`. */
 export function keyOf(keys: AccessKeys, accessKeyId: string): KeyRights | undefined {
   return Object.hasOwn(keys, accessKeyId) ? keys[accessKeyId] : undefined

@@ -1,19 +1,12 @@
 import {
   ChangeMessageVisibilityCommand,
-  CreateQueueCommand,
   DeleteMessageCommand,
   ReceiveMessageCommand,
   SendMessageBatchCommand,
   SendMessageCommand,
 } from '@aws-sdk/client-sqs'
 import { expect, it } from 'vitest'
-import { setupServer } from './setup.js'
-
-async function setupQueue(attributes: Record<string, string> = {}, name = 'orders') {
-  const bundle = await setupServer()
-  const { QueueUrl } = await bundle.sqs.send(new CreateQueueCommand({ QueueName: name, Attributes: attributes }))
-  return { ...bundle, QueueUrl }
-}
+import { setupQueue } from './setup.js'
 
 it('sends, receives and deletes with the real client, which checks the digests', async () => {
   const { sqs, server, QueueUrl } = await setupQueue()
