@@ -10,12 +10,12 @@ as $$
 #variable_conflict use_column
 begin
   perform fencepost.durable();
-  perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), 0); -- guard: sqs_register.one_at_a_time
-  delete from fencepost.sqs_server s where s.seen_at < fencepost.clock() - p_dead_ms * interval '1 ms'; -- guard: sqs_register.dead
+  perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), 0); -- guard: sqs_server.one_at_a_time
+  delete from fencepost.sqs_server s where s.seen_at < fencepost.clock() - p_dead_ms * interval '1 ms'; -- guard: sqs_server.dead
   return query
     select s.id, s.ledger from fencepost.sqs_server s
     where s.id <> p_server
-      and (p_ledger = 'on' and s.ledger = 'off' or p_ledger = 'off' and s.ledger = 'on'); -- guard: sqs_register.readers_first
+      and (p_ledger = 'on' and s.ledger = 'off' or p_ledger = 'off' and s.ledger = 'on'); -- guard: sqs_server.readers_first
   if not found then
     insert into fencepost.sqs_server as s (id, ledger, seen_at)
     values (p_server, p_ledger, fencepost.clock())
