@@ -32,7 +32,7 @@ export default scenario({
   ],
   check: async (found) => {
     const { notes } = found
-    const said = (step: string, note: string) => notes.get(step) === note
+    const said = (key: string, note: string) => notes.get(key) === note
     const again = notes.get('consumer 2: receives again') ?? ''
     const deleted = said('consumer: deletes the first', '#1 deleted')
     const busy = said('consumer: needs ten minutes for the second', '#2 changed')

@@ -222,7 +222,7 @@ async function sendRegistered(desk: Desk, queue: string, sends: readonly Send[])
 }
 
 /** What makes two tries of one entry the same, and nothing else: who, what, which call of theirs, and every word of it. */
-function identity(principal: string, action: string, token: string, { id, placement, ...entry }: Entry): string {
+function identity(principal: string, action: string, token: string, { id, ...entry }: Entry): string {
   const attributes = Object.entries(storedAttributes(entry.attributes)).sort(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([
     principal,

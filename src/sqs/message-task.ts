@@ -46,12 +46,12 @@ export function messageTask<Input extends StandardSchemaV1, Result>(
 ): Task<StandardSchemaV1.InferInput<Input>, Stored<Awaited<Result>>> {
   checkedName(queue, 'The queue’s name')
   const { input, run, ...rest } = options
-  return task(queue, {
+  return task<StandardSchemaV1<unknown, Opened>, undefined, Result>(queue, {
     ...rest,
     queue,
     input: opening(input),
-    run: (opened: Opened, job: JobContext) => run(opened.input, job, opened.message),
-  }) as Task<StandardSchemaV1.InferInput<Input>, Stored<Awaited<Result>>>
+    run: ({ input: checked, message }: Opened, job: JobContext) => run(checked, job, message),
+  })
 }
 
 /** Takes a payload as it is stored, of a message or of a job, and checks what is in it. */

@@ -79,14 +79,14 @@ export async function startSqsServer(base: Database, events: Events, settings: S
     throw error
   }
   const chores = startChores(db, events, settings, desk)
-  const { url, port, close: closeHttp } = http
+  const { url, port } = http
   let closed: Promise<void> | undefined
   return {
     url,
     port,
     close() {
       closed ??= (async () => {
-        await closeHttp()
+        await http.close()
         await chores.stop()
         await waiters.close()
         await retireServer(db, server).catch(() => {}) // otherwise it is swept

@@ -91,8 +91,8 @@ export async function setupSqs(settings: object = {}, queue = 'q') {
         'select settings from fencepost.sqs_queue where name = $1',
         [queue],
       )
-      const { settings } = before[0] as (typeof before)[0]
-      expect(await setQueue(db, queue, settings, { ...settings, ...changes })).toBe('set')
+      const now = (before[0] as (typeof before)[0]).settings
+      expect(await setQueue(db, queue, now, { ...now, ...changes })).toBe('set')
     },
     /** Every invariant holds. */
     sound: async () => expect((await audit(db)).findings).toEqual([]),

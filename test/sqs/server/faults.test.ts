@@ -21,7 +21,13 @@ import { setupServer } from './setup.js'
 type Bundle = Awaited<ReturnType<typeof setupServer>>
 
 /** A queue, and words for batches whose entries are told by their bodies. */
-async function setupFaults({ fifo = false, attributes = {} as Record<string, string> } = {}) {
+async function setupFaults({
+  fifo = false,
+  attributes = {},
+}: {
+  fifo?: boolean
+  attributes?: Record<string, string>
+} = {}) {
   const bundle = await setupServer()
   const name = fifo ? 'orders.fifo' : 'orders'
   const create = () =>
@@ -52,7 +58,7 @@ async function expectTrue(
   bodies: readonly string[],
   { Successful = [], Failed = [] }: Pick<SendMessageBatchCommandOutput, 'Successful' | 'Failed'>,
 ): Promise<void> {
-  expect([...Successful, ...Failed].map(({ Id }) => Id).sort()).toEqual(bodies.map((_, n) => `e${n}`))
+  expect(new Set([...Successful, ...Failed].map(({ Id }) => Id))).toEqual(new Set(bodies.map((_, n) => `e${n}`)))
   const told = Object.fromEntries(Successful.map(({ Id, MessageId }) => [bodies[Number(Id?.slice(1))], MessageId]))
   const rows = await sql<{ body: string; id: string }>(
     `select payload -> '$message' ->> 'body' as body, id from fencepost.job

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest'
 import { Events } from '../../../src/events.js'
 import { checkedSqsOptions, type SqsOptions } from '../../../src/sqs/sqs-options.js'
 import { type SqsServer, startSqsServer } from '../../../src/sqs/sqs-server.js'
-import { Database } from '../../../src/store/database.js'
+import type { Database } from '../../../src/store/database.js'
 import { setup } from '../../harness/setup.js'
 
 export const credentials = { accessKeyId: 'AKIATEST', secretAccessKey: 'secret' }
