@@ -199,6 +199,25 @@ describe('between the server and the database', () => {
     expect(await audit(bundle.db)).toMatchObject({ findings: [] })
   })
 
+  it('a COMMIT that is lost, or its reply, where a send is a transaction of three messages, leaves one copy', async () => {
+    const bundle = await setupFaults()
+    await bundle.sql(
+      `do $$ begin execute format('alter database %I set default_transaction_isolation to serializable', current_database()); end $$`,
+    )
+    const proxy = await FaultProxy.start(bundle.url)
+    const server = await bundle.serve({ listen: false }, new Database({ url: proxy.url }))
+    const client = bundle.client(server.url)
+    // Some of them strike what the server does by itself.
+    for (let round = 0; round < 10; round++) {
+      const bodies = aBatch()
+      const struck = [proxy.loseReplyTo('commit\0'), proxy.loseRequest('commit\0')]
+      const answer = await bundle.sendBatch(client, bodies)
+      await Promise.all(struck)
+      await expectTrue(bundle, bodies, answer)
+    }
+    expect(await audit(bundle.db)).toMatchObject({ findings: [] })
+  })
+
   for (const fifo of [false, true]) {
     it(`serialization failures leave one copy of each entry of ${fifo ? 'a FIFO' : 'a standard'} queue, and they are received`, async () => {
       const bundle = await setupFaults({ fifo })
