@@ -1,5 +1,5 @@
 -- Select, think, and then put back by id, whatever has become of the jobs meanwhile.
-create or replace function fencepost.lose(p_limit integer default 1000)
+create or replace function fencepost.lose(p_limit integer default 1000, p_queue text default null)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

@@ -1,7 +1,8 @@
 -- The fence is (job, number of the attempt), and that number starts again with the job.
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
-  p_again boolean default false, p_start integer default 0, p_suspects integer default null
+  p_again boolean default false, p_start integer default 0, p_suspects integer default null,
+  p_visible_ms integer default null, p_tries_max integer default null
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,

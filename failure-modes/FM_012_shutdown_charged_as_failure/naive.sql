@@ -37,7 +37,7 @@ begin
 end $$;
 
 -- And so is one whose worker is gone, whether it had started or not.
-create or replace function fencepost.lose(p_limit integer default 1000)
+create or replace function fencepost.lose(p_limit integer default 1000, p_queue text default null)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

@@ -1,5 +1,5 @@
 -- The rescuer puts back what dead workers held, and counts nothing: attempts are counted by those who live to report.
-create or replace function fencepost.lose(p_limit integer default 1000)
+create or replace function fencepost.lose(p_limit integer default 1000, p_queue text default null)
 returns table (job_id uuid, lease_id bigint, worker text, answer text, outcome fencepost.outcome)
 language plpgsql
 as $$

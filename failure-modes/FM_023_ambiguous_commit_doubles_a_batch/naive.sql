@@ -21,3 +21,6 @@ begin
   select m.id, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task from made m;
   return query select unnest(p_ids), 'enqueued';
 end $$;
+
+-- And the ledger of sends is not looked at.
+select fencepost.lab_replace('fencepost.sqs_send', 'if v_ledger <> ''off'' then', 'if false then');

@@ -14,6 +14,12 @@ it('FM_023: with ids made by the producer, every repetition finds the batch and 
   expect(noteOf(played, 'producer', 'enqueues three charges; the reply is lost')).toBe('existing')
   expect(noteOf(played, 'A', 'commits the effect and the outcome')).toBe('finished')
   expect(noteOf(played, 'producer 2', 'takes over from the producer and sends the same batch')).toBe('existing')
+  expect(noteOf(played, 'server 1', 'stores two messages of a client of SQS; the reply is lost')).toMatch(
+    /^recorded #\d+, #\d+$/,
+  )
+  expect(noteOf(played, 'server 2', 'is sent the same two: the client has heard nothing')).toBe(
+    noteOf(played, 'server 1', 'stores two messages of a client of SQS; the reply is lost'),
+  )
   expect(played.violations).toEqual([])
 })
 

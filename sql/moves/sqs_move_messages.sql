@@ -18,6 +18,7 @@ declare
   v_old uuid[];
   v_failures_max smallint[];
   v_freed text[];
+  v_done boolean;
 begin
   perform fencepost.durable();
   v_now := fencepost.clock();
@@ -85,11 +86,13 @@ begin
     perform fencepost.admit(fencepost.hand_over(v_freed, true), true, false);
   end if;
 
+  -- What is left may be what others have locked: the next round looks again, not this one.
+  v_done := v_moved = 0 and not exists (
+    select 1 from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq); -- guard: sqs_move_messages.left
   update fencepost.sqs_move_task t
   set moved = t.moved + v_moved, moved_at = v_now,
-      status = case when v_moved = 0 and not exists (
-        select 1 from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq) then 'COMPLETED' else t.status end,
-      ended_at = case when v_moved = 0 then v_now end
+      status = case when v_done then 'COMPLETED' else t.status end,
+      ended_at = case when v_done then v_now end
   where t.id = v_task.id;
-  return true;
+  return v_moved > 0 or v_done;
 end $$;

@@ -9,7 +9,7 @@ begin
   perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_name));
   insert into fencepost.sqs_queue (name, created_at, modified_at, settings, tags)
   values (p_name, fencepost.clock(), fencepost.clock(), p_settings, p_tags)
-  on conflict (name) do nothing -- guard: sqs_create.once
+  on conflict (name) do nothing -- guard: sqs_queue.create_once
   returning id, settings into id, settings;
   made := found;
   if not made then
@@ -28,13 +28,13 @@ begin
   perform fencepost.durable();
   update fencepost.sqs_queue q
   set settings = p_after, modified_at = fencepost.clock()
-  where q.name = p_name and q.settings = p_before; -- guard: sqs_set.before
+  where q.name = p_name and q.settings = p_before; -- guard: sqs_queue.set_before
   if not found then
     return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'changed' else 'no_queue' end;
   end if;
   if p_name like '%.fifo' and p_after -> 'delaySeconds' <> p_before -> 'delaySeconds' then
     update fencepost.delayed d
-    set due_at = j.created_at + (p_after ->> 'delaySeconds')::integer * interval '1 second' -- guard: sqs_set.fifo_delay
+    set due_at = j.created_at + (p_after ->> 'delaySeconds')::integer * interval '1 second' -- guard: sqs_queue.fifo_delay
     from fencepost.job j
     where d.queue = p_name and d.tries = 0 and j.id = d.job_id;
   end if;
@@ -50,7 +50,7 @@ begin
   perform fencepost.durable();
   update fencepost.sqs_queue q set purged_at = fencepost.clock()
   where q.name = p_name
-    and (q.purged_at is null or q.purged_at <= fencepost.clock() - p_every_ms * interval '1 ms'); -- guard: sqs_purge.every
+    and (q.purged_at is null or q.purged_at <= fencepost.clock() - p_every_ms * interval '1 ms'); -- guard: sqs_queue.purge_every
   if not found then
     return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'too_soon' else 'no_queue' end;
   end if;
@@ -66,7 +66,7 @@ declare
   v_id bigint;
 begin
   perform fencepost.durable();
-  perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_delete_queue.sends
+  perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_queue.delete_sends
   delete from fencepost.sqs_queue q where q.name = p_name returning q.id into v_id;
   if not found then
     return false;
@@ -111,7 +111,7 @@ begin
   -- A new statement: what was received while the first one waited is in flight now.
   perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null order by l.lease_id for update;
   with gone as (
-    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null -- guard: sqs_clear.in_flight
+    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null -- guard: sqs_queue.clear_in_flight
     returning l.*
   ), logged as (
     insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
@@ -122,7 +122,7 @@ begin
     select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
     from gone g
   )
-  select v_freed || array_agg(k) into v_freed -- guard: sqs_clear.slots
+  select v_freed || array_agg(k) into v_freed -- guard: sqs_queue.clear_slots
   from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
   where g.gates is not null;
   if v_freed is not null then

@@ -28,7 +28,7 @@ declare
   v_nonce bigint;
   v_gates text[];
 begin
-  perform fencepost.durable(); -- guard: sqs_receive.durable
+  perform fencepost.durable();
   select * into v_queue from fencepost.sqs_queue q where q.name = p_queue;
   if not found then
     return query select 'no_queue', null::bigint, null::uuid, null::bigint, null::bigint, null::integer, null::bigint,
@@ -118,7 +118,7 @@ begin
     exit when cardinality(v_leases) >= p_max;
     perform 1 from fencepost.gate g
     where g.key = v_head.gates[1] and g.paused_at is null
-    for update skip locked; -- guard: sqs_followers.gate
+    for update skip locked; -- guard: sqs_receive.follower_gate
     continue when not found;
     v_taken := 0;
     for v_next in
@@ -128,7 +128,7 @@ begin
       limit p_max - cardinality(v_leases)
     loop
       -- Nobody passes one that a cancel has locked, or that is to be a dead letter.
-      select w.* into v_row from fencepost.waiting w where w.ctid = v_next.at for update skip locked; -- guard: sqs_followers.in_order
+      select w.* into v_row from fencepost.waiting w where w.ctid = v_next.at for update skip locked; -- guard: sqs_receive.follower_order
       exit when not found or v_row.tries >= p_tries_max;
       delete from fencepost.waiting w where w.ctid = v_next.at;
       insert into fencepost.leased
@@ -142,7 +142,7 @@ begin
       v_taken := v_taken + 1;
     end loop;
     if v_taken > 0 then
-      update fencepost.gate g set held = g.held + v_taken, held_before = g.held + v_taken -- guard: sqs_followers.count
+      update fencepost.gate g set held = g.held + v_taken, held_before = g.held + v_taken -- guard: sqs_receive.follower_count
       where g.key = v_head.gates[1];
     end if;
   end loop;
@@ -171,8 +171,8 @@ begin
         select q.ctid from fencepost.ready q
         where (q.queue, q.priority, q.seq) in (
             select h.queue, h.priority, h.seq from fencepost.ready h where h.queue = p_queue order by h.priority, h.seq limit p_look)
-          and q.tries >= p_tries_max -- guard: sqs_dead_letters.tries
-        for update skip locked)) -- guard: sqs_dead_letters.skip_locked
+          and q.tries >= p_tries_max -- guard: sqs_receive.dead_letter_tries
+        for update skip locked)) -- guard: sqs_receive.dead_letter_skip_locked
       returning r.*
     ), moved as (
       update fencepost.job j
@@ -185,7 +185,7 @@ begin
       where j.id = g.job_id
       returning j.id, j.task, j.gates
     )
-    select array_agg(row(g.job_id, g.seq, g.tries, g.releases, g.priority, g.failures, g.losses, g.failures_max, -- guard: sqs_dead_letters.counters
+    select array_agg(row(g.job_id, g.seq, g.tries, g.releases, g.priority, g.failures, g.losses, g.failures_max, -- guard: sqs_receive.dead_letter_counters
                          g.losses_max, p_target, m.task, fencepost.gate_keys(m.gates),
                          case when m.gates is not null then 0 end, g.local_limit, false)::fencepost.ready),
            (select array_agg(k) from gone f cross join lateral unnest(f.gates[1 : f.held]) as k)

@@ -64,7 +64,7 @@ begin
 
       -- A statement of its own: the try that was waited for has committed after the first one's snapshot.
       for v_found in
-        select e.n, s.message_id, s.seq -- guard: sqs_send.new_statement
+        select e.n, s.message_id, s.seq
         from unnest(p_keys) with ordinality as e(key, n)
         join fencepost.sqs_sent s on s.queue_id = v_queue.id and s.key = e.key
         where e.key <> all (v_new)
@@ -179,10 +179,10 @@ begin
     insert into fencepost.sqs_dedup as d (queue_id, scope, dedup_id, message_id, sent_at)
     select p_queue.id, a.scope, a.dedup_id, a.id, fencepost.clock()
     from asked a
-    order by a.scope, a.dedup_id -- guard: sqs_first_sends.lock_order
+    order by a.scope, a.dedup_id
     on conflict (queue_id, scope, dedup_id) do update
       set message_id = excluded.message_id, sent_at = excluded.sent_at, seq = null
-      where d.sent_at <= excluded.sent_at - interval '5 minutes' -- guard: sqs_first_sends.interval
+      where d.sent_at <= excluded.sent_at - interval '5 minutes' -- guard: sqs_send.dedup_interval
     returning message_id
   )
   select array_agg(a.i order by a.i) into v_first from asked a join taken t on t.message_id = a.id;

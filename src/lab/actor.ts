@@ -13,6 +13,7 @@ import { Turns } from '../worker/turns.js'
 import { advanceLabClock } from './lab-clock.js'
 import { callOutside } from './outside-world.js'
 import { type Decide, RunSteps } from './run-steps.js'
+import { SqsSteps } from './sqs-steps.js'
 
 const labQueue = 'lab'
 export const labGate = 'gate:card'
@@ -37,6 +38,8 @@ export class Actor {
   readonly db: Database
   /** What it does for runs of workflows. */
   readonly runs: RunSteps
+  /** What it does as a server that speaks SQS, or as a client of one. */
+  readonly sqs: SqsSteps
   lease: Fence | undefined
   /** The jobs whose handlers are at work, from the claim to the word about their end; and those at the busiest moment. */
   readonly running = new Set<string>()
@@ -60,6 +63,7 @@ export class Actor {
     })
     const decide = options.naive && naiveDecide ? { decide: naiveDecide } : {}
     this.runs = new RunSteps({ db: this.db, queue: labQueue, leaseMs: labLeaseMs, ...decide })
+    this.sqs = new SqsSteps({ db: this.db, name: this.name, queue: labQueue, tokens: this.jobIds })
   }
 
   /** Enqueues all jobs of the scenario in one call. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once, setMaxListeners } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { FencepostError } from '../errors.js'
+import { type ErrorCode, FencepostError } from '../errors.js'
 import { type BodyBudget, isTooLarge, readBody } from './request-body.js'
 import type { SqsCall, SqsHandler } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
@@ -200,12 +200,17 @@ async function receive(request: IncomingMessage, { budget, stopping }: Serving):
   return body && { method: request.method ?? '', url, headers: request.headers, body }
 }
 
+const unavailabilities: { readonly [code in ErrorCode]?: string } = {
+  FP_DATABASE_UNREACHABLE: 'The database cannot be reached at the moment.',
+  FP_COMMIT_UNKNOWN: 'The database was lost, and it is not known whether the request was carried out.',
+  FP_SQS_LEDGER: 'Other servers of this fleet are in the way of this one.',
+}
+
 /** What the caller is told; another error than what was thrown if that is not for it to know. */
 function toldError(error: unknown): SqsError {
   if (error instanceof SqsError) return error
-  if (error instanceof FencepostError && error.code === 'FP_DATABASE_UNREACHABLE') {
-    return new SqsError('ServiceUnavailable', 'The database cannot be reached at the moment. Try again.')
-  }
+  const unavailable = error instanceof FencepostError ? unavailabilities[error.code] : undefined
+  if (unavailable !== undefined) return new SqsError('ServiceUnavailable', `${unavailable} Try again.`)
   return new SqsError('InternalFailure', 'The request failed for a reason that the log of the server tells.')
 }
 

@@ -62,6 +62,9 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   let http: HttpServer | undefined
   try {
     await register()
+    // Above it nobody is admitted through a gate: the messages of FIFO queues would never be received.
+    const [level] = await db.read<{ transaction_isolation: string }>('show transaction_isolation')
+    if (level?.transaction_isolation !== 'read committed') db.sayReadCommitted()
     http = await startHttpServer({
       host: settings.host,
       port: settings.port,

@@ -156,6 +156,9 @@ export class Database {
     if (!this.#saysReadCommitted) return this.#pool.query(text, values)
     const client = await this.#pool.connect()
     let broken = true
+    // A connection that breaks says so to the statement that waits for it, and besides: unheard, that ends the process.
+    const onError = () => {}
+    client.on('error', onError)
     try {
       await client.query('begin isolation level read committed')
       const result = await client.query(text, values)
@@ -163,6 +166,7 @@ export class Database {
       broken = false
       return result
     } finally {
+      if (!broken) client.off('error', onError) // one that is broken may say so yet
       client.release(broken) // what it had begun ends with the connection
     }
   }

@@ -1,6 +1,6 @@
 import type { Json } from '../job/json.js'
 import type { Fence } from '../job/places.js'
-import type { Database } from './database.js'
+import type { Database, Queryable } from './database.js'
 
 /** Whether a server reads and writes the ledger of sends. */
 export type Ledger = 'off' | 'read' | 'on'
@@ -182,6 +182,7 @@ export async function sendMessages(
   server: string,
   queue: string,
   entries: readonly Send[],
+  tx?: Queryable,
 ): Promise<readonly Sent[] | 'no_queue' | 'not_registered'> {
   const rows = await db.move<{
     n: number | null
@@ -205,6 +206,7 @@ export async function sendMessages(
       entries.map(({ dedupId }) => dedupId),
       entries.map(({ dedupGiven }) => dedupGiven),
     ],
+    tx,
   )
   const refused = rows.find(({ n }) => n === null)
   if (refused) return refused.answer as 'no_queue' | 'not_registered'

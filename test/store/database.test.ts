@@ -37,6 +37,23 @@ describe('a move whose reply was lost is repeated', () => {
     expect(await sql('select 1 from fencepost.job')).toHaveLength(1)
   })
 
+  it('enqueue in a transaction of its own, READ COMMITTED: the same, at each of its messages', async () => {
+    const { proxy, lossy, sql } = await throughProxy()
+    lossy.sayReadCommitted()
+    for (const [lose, answer] of [
+      [() => proxy.loseRequest('begin isolation'), 'enqueued'],
+      [() => proxy.loseReplyTo('enqueue_many'), 'enqueued'],
+      [() => proxy.loseRequest('commit\0'), 'enqueued'],
+      [() => proxy.loseReplyTo('commit\0'), 'existing'],
+    ] as const) {
+      const job = aJob()
+      const lost = lose()
+      expect(await enqueue(lossy, [job])).toEqual(new Map([[job.id, answer]]))
+      await lost
+      expect(await sql('select 1 from fencepost.job where id = $1', [job.id])).toHaveLength(1)
+    }
+  })
+
   it('finish: the job has ended once, and the answer is that it had already', async () => {
     const { proxy, lossy, add, take, placesOf, sql } = await throughProxy()
     const id = await add()

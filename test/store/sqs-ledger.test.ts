@@ -188,6 +188,14 @@ describe('servers of one fleet', () => {
     expect(await seeServer(db, 's1')).toBe(false)
   })
 
+  it('read the ledger as long as a send that is in it may come again', async () => {
+    const { db, advance, send } = await setupSqs()
+    await send(anEntry())
+    expect(await registerServer(db, 's1', 'off', 60_000)).toMatchObject([{ ledger: 'on' }])
+    await advance(300_001)
+    expect(await registerServer(db, 's1', 'off', 60_000)).toEqual([])
+  })
+
   it('send nothing after they were taken for dead, until they have registered again', async () => {
     const { db, advance, send, sql } = await setupSqs()
     await registerServer(db, 's1', 'read', 60_000)

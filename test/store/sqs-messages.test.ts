@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { purgeQueue } from '../../src/store/sqs.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { anEntry, plainSettings, setupSqs } from '../harness/sqs.js'
 
@@ -159,6 +160,21 @@ describe('a dead letter', () => {
     expect(await remove(last!)).toEqual(['stale'])
     expect(await see(entry.id)).toMatchObject({ place: 'ready' })
     expect(await sql('select 1 from fencepost.finished')).toEqual([])
+  })
+})
+
+describe('a purge', () => {
+  it('ends what is in flight, too', async () => {
+    const { db, send, receive, remove, see, advance, sound } = await setupSqs({ visibilityTimeout: 5 })
+    const entry = anEntry()
+    await send(entry)
+    const [message] = await receive()
+    expect(await purgeQueue(db, 'q', 0)).toBe('purged')
+    expect(await see(entry.id)).toMatchObject({ outcome: 'discarded', reason: 'purged' })
+    expect(await remove(message!)).toEqual(['deleted'])
+    await advance(5_001)
+    expect(await receive()).toEqual([])
+    await sound()
   })
 })
 

@@ -41,8 +41,19 @@ export async function setupServer(options: SqsOptions = {}) {
     onTestFinished(() => server.close())
     return server
   }
-  const client = (url: string, config: SQSClientConfig = {}): SQSClient => {
+  /** With a token, each request of this client is another try of one and the same. */
+  const client = (url: string, config: SQSClientConfig = {}, token?: string): SQSClient => {
     const made = new SQSClient({ region: 'us-east-1', endpoint: url, credentials, maxAttempts: 1, ...config })
+    if (token !== undefined) {
+      made.middlewareStack.add(
+        (next) => (args) => {
+          const { headers } = args.request as { headers: Record<string, string> }
+          headers['x-fencepost-idempotency-key'] = token
+          return next(args)
+        },
+        { step: 'build' },
+      )
+    }
     onTestFinished(() => made.destroy())
     return made
   }
