@@ -1,4 +1,5 @@
-// pg-boss by its own API: batches of ten, sent and then fetched and completed by a number of callers at the same time.
+// pg-boss by its own API: batches of ten, sent and then fetched and completed by a number of callers at the same time; a round
+// for each message of the parent.
 import { PgBoss } from 'pg-boss'
 
 const { url, messages, callers, body } = JSON.parse(process.argv[2])
@@ -11,30 +12,37 @@ const boss = new PgBoss({
 })
 await boss.start()
 await boss.createQueue('bench')
+process.on('message', async () => process.send(await round()))
+process.once('disconnect', async () => {
+  await boss.getDb().executeSql('drop schema bench_pg_boss cascade')
+  await boss.stop({ graceful: false })
+  process.exit()
+})
+process.send('ready')
 
-const batches = Array.from({ length: messages / 10 }, () => Array.from({ length: 10 }, () => ({ data: { body } })))
-const send = await timed(async (n) => {
-  if (n >= batches.length) return 0
-  await boss.insert('bench', batches[n])
-  return 10
-})
-await boss.getDb().executeSql('analyze bench_pg_boss.job')
-let fetched = 0
-const receive = await timed(async () => {
-  if (fetched >= messages) return 0
-  const jobs = await boss.fetch('bench', { batchSize: 10 })
-  fetched += jobs.length
-  if (jobs.length > 0)
-    await boss.complete(
-      'bench',
-      jobs.map(({ id }) => id),
-    )
-  return jobs.length
-})
-await boss.getDb().executeSql('drop schema bench_pg_boss cascade')
-await boss.stop({ graceful: false })
-process.send({ send, receive })
-process.disconnect()
+async function round() {
+  await boss.deleteAllJobs('bench')
+  const jobs = Array.from({ length: 10 }, () => ({ data: { body } }))
+  const send = await timed(async (n) => {
+    if (n >= messages / 10) return 0
+    await boss.insert('bench', jobs)
+    return 10
+  })
+  await boss.getDb().executeSql('analyze bench_pg_boss.job')
+  let fetched = 0
+  const receive = await timed(async () => {
+    if (fetched >= messages) return 0
+    const found = await boss.fetch('bench', { batchSize: 10 })
+    fetched += found.length
+    if (found.length > 0)
+      await boss.complete(
+        'bench',
+        found.map(({ id }) => id),
+      )
+    return found.length
+  })
+  return { send, receive }
+}
 
 async function timed(act) {
   const tookMs = []

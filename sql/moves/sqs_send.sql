@@ -97,7 +97,7 @@ begin
     v_send := fencepost.sqs_first_sends(v_queue, v_send, p_ids, p_groups, p_dedup_ids); -- guard: sqs_send.dedup
   end if;
   if v_send <> '{}' then
-    if not v_fifo and exists (select 1 from unnest(v_send) as i where p_groups[i] is not null) then
+    if not v_fifo then
       select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
       v_ranks := array(
         select case when v_first is not null then greatest(v_first, e.rank) -- guard: sqs_send.rank

@@ -1,5 +1,5 @@
 /**
- * Puts what many ask at the same time into one statement: while two are on their way, the next ones gather. A commit costs
+ * Puts what many ask at the same time into one statement: while one is on its way, the next ones gather. A commit costs
  * about the same whether it stores ten messages or a hundred, and who waits for its turn would otherwise wait for a connection.
  */
 export interface CoalescerOptions<Ask, Answer> {
@@ -20,11 +20,14 @@ interface Waiting<Ask, Answer> {
 }
 
 const weightMax = 500
-const runningMax = 2
+const runningMax = 4
+/** With one on its way, another one begins only if it is worth it: what comes meanwhile makes the next one larger. */
+const weightWorthIt = 50
 
 export class Coalescer<Ask, Answer> {
   readonly #options: CoalescerOptions<Ask, Answer>
   #waiting: Waiting<Ask, Answer>[] = []
+  #waitingWeight = 0
   #running = 0
   #scheduled = false
 
@@ -35,6 +38,7 @@ export class Coalescer<Ask, Answer> {
   ask(ask: Ask): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ask, resolve, reject })
+      this.#waitingWeight += this.#options.weight(ask)
       this.#schedule()
     })
   }
@@ -45,12 +49,17 @@ export class Coalescer<Ask, Answer> {
 
   /** Not at once: what else has arrived with this one is read first. */
   #schedule(): void {
-    if (this.#scheduled || this.#running >= runningMax) return
+    if (this.#scheduled || !this.#mayBegin()) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      if (this.#waiting.length > 0 && this.#running < runningMax) void this.#run(this.#take())
+      if (this.#mayBegin()) void this.#run(this.#take())
     })
+  }
+
+  #mayBegin(): boolean {
+    if (this.#waiting.length === 0 || this.#running >= runningMax) return false
+    return this.#running === 0 || this.#waitingWeight >= weightWorthIt
   }
 
   #take(): Waiting<Ask, Answer>[] {
@@ -72,6 +81,7 @@ export class Coalescer<Ask, Answer> {
       taken.push(each)
     }
     this.#waiting = left
+    this.#waitingWeight -= total
     return taken
   }
 
@@ -86,7 +96,7 @@ export class Coalescer<Ask, Answer> {
       else for (const { reject } of asked) reject(error)
     }
     this.#running--
-    if (this.#waiting.length > 0) this.#schedule()
+    this.#schedule()
   }
 
   async #alone({ ask, resolve, reject }: Waiting<Ask, Answer>): Promise<void> {

@@ -61,7 +61,7 @@ describe('groups of a standard queue', () => {
     expect(await counts()).toEqual([0, 20, 0])
   })
 
-  it.fails('do not wait for all messages without a group that come later: those get rank 0, wherever the queue is', async () => {
+  it('do not wait for all messages without a group that come later', async () => {
     const { send, receive, remove } = await setupNoise(50)
     for (let n = 0; n < 2; n++) for (const message of await receive()) await remove(message)
     // The queue has come to the twentieth of the noisy group: who comes now comes beside that one, not before it.

@@ -1,8 +1,0 @@
-/** The endpoint in a process of its own, as in production; ends with its parent. */
-import { fencepost } from '../src/index.js'
-
-const [database, schema] = process.argv.slice(2) as [string, string]
-const fp = await fencepost({ database, schema, migrate: false })
-const server = await fp.serveSqs({ port: 0, keys: { AKIABENCH: { secret: 'secret' } } })
-process.send?.({ port: server.port })
-process.once('disconnect', () => void fp.close())
