@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { promoteDue } from '../../src/store/control.js'
+import {
+  changeVisibility,
+  deleteMessages,
+  deleteQueue,
+  readNextVisibleMs,
+  receiveMessages,
+  sendMessages,
+  setQueue,
+  startMoveTask,
+  sweepMessages,
+} from '../../src/store/sqs.js'
+import { Session } from '../harness/session.js'
+import { untilBlocked, untilBlockedBy } from '../harness/blocked.js'
+import { aGrouped, anEntry, setupSqs } from '../harness/sqs.js'
+
+const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:${name}`
+const fifo = (settings: object = {}) => setupSqs({ contentBasedDeduplication: false, ...settings }, 'q.fifo')
+const ids = (messages: readonly { jobId: string }[]) => messages.map(({ jobId }) => jobId)
+const ask = { max: 10, visibleMs: null, receiver: 'r1', attempt: null, inFlightMax: null }
+
+describe('a receipt', () => {
+  it('that is forged does not keep the true one of the same lease, in the same statement, from deleting', async () => {
+    const { send, receive, remove, see } = await setupSqs()
+    await send(anEntry())
+    const [message] = await receive()
+    const forged = { ...message!, jobId: '00000000-0000-4000-8000-000000000000', nonce: 1 }
+    expect(await remove(forged, message!, forged)).toEqual(['invalid', 'deleted', 'invalid'])
+    expect(await see(message!.jobId)).toMatchObject({ outcome: 'succeeded' })
+  })
+
+  it('that is forged does not change the visibility by the true one of the same lease', async () => {
+    const { db, send, receive, sql } = await setupSqs()
+    await send(anEntry())
+    const [message] = await receive()
+    const forged = { ...message!, nonce: 1, visibleMs: 3_600_000 }
+    for (const visibleMs of [60_000, 0]) {
+      expect(await changeVisibility(db, 'q', [forged, { ...message!, visibleMs }, forged])).toEqual([
+        'invalid',
+        'changed',
+        'invalid',
+      ])
+      expect(await sql(`select 1 from fencepost.leased where lease_ms > 60000`)).toEqual([])
+    }
+    expect(await sql('select 1 from fencepost.leased')).toEqual([])
+  })
+
+  it('is of its queue: with the number of another queue in it, nothing is deleted or changed there', async () => {
+    const { db, make, send, receive, see, sql } = await setupSqs()
+    const { id: queueId } = await make('other')
+    await send(anEntry())
+    const [message] = await receive()
+    expect(await deleteMessages(db, 'other', [{ ...message!, queueId }])).toEqual(['invalid'])
+    expect(await changeVisibility(db, 'other', [{ ...message!, queueId, visibleMs: 0 }])).toEqual(['invalid'])
+    expect(await see(message!.jobId)).toMatchObject({ place: 'leased' })
+    expect(await sql('select 1 from fencepost.attempt')).toEqual([])
+  })
+})
+
+/** Until it waits, or has ended. */
+async function untilBlockedOrDone(
+  sql: Parameters<typeof untilBlocked>[0],
+  session: Session,
+  call: Promise<unknown>,
+): Promise<void> {
+  await untilBlocked(sql, session.pid, call).catch(() => {})
+}
