@@ -257,7 +257,7 @@ export async function readNextVisibleMs(db: Database, queue: string): Promise<nu
   const rows = await db.read<{ ms: number | null }>(
     `select ceil(extract(epoch from least(
               (select min(visible_at) from fencepost.leased where queue = $1 and visible_at is not null),
-              (select min(due_at) from fencepost.delayed)) - fencepost.clock()) * 1000)::integer as ms`,
+              (select min(due_at) from fencepost.delayed)) - fencepost.clock()) * 1000)::bigint as ms`,
     [queue],
   )
   return rows[0]?.ms ?? null

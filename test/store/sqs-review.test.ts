@@ -59,6 +59,14 @@ describe('a receipt', () => {
   })
 })
 
+describe('the next time to look', () => {
+  it('is told, however far away it is', async () => {
+    const { db, add } = await setupSqs()
+    await add({ delayMs: 60 * 86_400_000 })
+    expect(await readNextVisibleMs(db, 'q')).toBeGreaterThan(59 * 86_400_000)
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
