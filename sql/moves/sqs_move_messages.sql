@@ -73,8 +73,7 @@ begin
       array_agg(m.new_id order by m.n), array_agg(case when m.task = v_task.source then m.target else m.task end order by m.n),
       array_agg(m.payload order by m.n), array_agg(m.target order by m.n), array_agg(0::smallint), array_agg(0::bigint),
       array_agg(m.failures_max order by m.n), array_agg(5::smallint), array_agg(30000),
-      array_agg(case when v_task.source like '%.fifo' then fencepost.sqs_group_gate(
-        m.target, substr(m.gates -> 0 ->> 'key', length('fifo:sqs/' || v_task.source || '/') + 1)) end order by m.n), true)
+      array_agg(fencepost.sqs_moved_gates(m.gates, v_task.source, m.target) order by m.n), true)
     from (
       select a.*, j.task, j.payload, j.gates, coalesce(v_task.destination, j.dead_from) as target
       from unnest(v_new, v_old, v_failures_max) with ordinality as a(new_id, old_id, failures_max, n)

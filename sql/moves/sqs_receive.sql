@@ -113,7 +113,10 @@ declare
   v_taken integer;
 begin
   for v_head in
-    select l.* from fencepost.leased l where l.lease_id = any (p_leases) and cardinality(l.gates) = 1 order by l.seq
+    select l.* from fencepost.leased l
+    where l.lease_id = any (p_leases) and cardinality(l.gates) = 1
+      and starts_with(l.gates[1], 'fifo:sqs/' || l.queue || '/') -- guard: sqs_followers.group (no other gate is this queue's)
+    order by l.seq
   loop
     exit when cardinality(v_leases) >= p_max;
     perform 1 from fencepost.gate g
@@ -178,9 +181,7 @@ begin
       update fencepost.job j
       set queue = p_target, dead_from = p_queue,
           task = case when j.task = p_queue then p_target else j.task end,
-          gates = case when p_queue like '%.fifo'
-            then fencepost.sqs_group_gate(p_target, substr(j.gates -> 0 ->> 'key', length('fifo:sqs/' || p_queue || '/') + 1))
-            else j.gates end
+          gates = fencepost.sqs_moved_gates(j.gates, p_queue, p_target)
       from gone g
       where j.id = g.job_id
       returning j.id, j.task, j.gates

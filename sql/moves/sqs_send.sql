@@ -197,3 +197,13 @@ language sql immutable
 as $$
   select jsonb_build_array(jsonb_build_object('key', 'fifo:sqs/' || p_queue || '/' || p_group, 'limit', 1, 'onFull', 'wait'))
 $$;
+
+-- The gates of a job that moves to another queue: a message group is one of that queue. A job that no client of SQS has sent
+-- may have none, or others.
+create or replace function fencepost.sqs_moved_gates(p_gates jsonb, p_from text, p_to text) returns jsonb
+language sql immutable
+as $$
+  select case when starts_with(p_gates -> 0 ->> 'key', 'fifo:sqs/' || p_from || '/')
+    then fencepost.sqs_group_gate(p_to, substr(p_gates -> 0 ->> 'key', length('fifo:sqs/' || p_from || '/') + 1))
+    else p_gates end
+$$;

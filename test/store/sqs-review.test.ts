@@ -67,6 +67,53 @@ describe('the next time to look', () => {
   })
 })
 
+describe('jobs that no client of SQS has sent, in a FIFO queue', () => {
+  const redrivePolicy = { deadLetterTargetArn: arn('dead.fifo'), maxReceiveCount: 1 }
+
+  it('become dead letters, and do not stop all others', async () => {
+    const { make, add, send, receive, see, sql, sound } = await fifo({ visibilityTimeout: 0, redrivePolicy })
+    await make('dead.fifo')
+    const plain = await add({ queue: 'q.fifo', task: 'q.fifo' })
+    const gates = JSON.stringify([{ key: 'gate:api', limit: 3, onFull: 'wait' }])
+    const gated = await add({ queue: 'q.fifo', task: 'q.fifo', gatesText: gates })
+    expect(ids(await receive())).toEqual([plain, gated])
+    const message = aGrouped('g')
+    await send(message)
+    expect(ids(await receive())).toEqual([message.id])
+    expect(await see(plain)).toMatchObject({ place: 'ready' })
+    expect(await sql('select queue, gates from fencepost.job where id = any ($1) order by seq', [[plain, gated]])).toEqual([
+      { queue: 'dead.fifo', gates: null },
+      { queue: 'dead.fifo', gates: JSON.parse(gates) as unknown },
+    ])
+    await sound()
+  })
+
+  it('are brought back from the dead-letter queue', async () => {
+    const { db, make, add, sql, sound } = await fifo({ redrivePolicy })
+    await make('dead.fifo')
+    await add({ queue: 'dead.fifo', task: 'dead.fifo' })
+    await startMoveTask(db, { id: randomUUID(), source: 'dead.fifo', destination: 'q.fifo', perSecond: null })
+    await sql('select fencepost.sqs_move_messages()')
+    expect(await sql(`select gates from fencepost.job where queue = 'q.fifo'`)).toEqual([{ gates: null }])
+    await sound()
+  })
+
+  it('bring along no followers of a gate that they share with other queues', async () => {
+    const { add, receive, see, sql, sound } = await fifo()
+    const gatesText = JSON.stringify([{ key: 'gate:api', limit: 1, onFull: 'wait' }])
+    const [first, second, elsewhere] = [
+      await add({ queue: 'q.fifo', gatesText }),
+      await add({ queue: 'q.fifo', gatesText }),
+      await add({ queue: 'default', gatesText }),
+    ]
+    expect(ids(await receive())).toEqual([first])
+    expect(await see(second)).toMatchObject({ place: 'waiting' })
+    expect(await see(elsewhere)).toMatchObject({ place: 'waiting' })
+    expect(await sql('select held from fencepost.gate')).toEqual([{ held: 1 }])
+    await sound()
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
