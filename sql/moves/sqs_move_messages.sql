@@ -36,6 +36,16 @@ begin
   end if;
   v_limit := least(p_limit, coalesce(v_task.per_second, p_limit));
 
+  -- The queues that they go to, shared, against their deletion.
+  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), t.lock)
+  from (
+    select distinct hashtext(coalesce(v_task.destination, j.dead_from)) as lock
+    from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
+          order by r.priority, r.seq limit v_limit) h
+    join fencepost.job j on j.id = h.job_id
+    where coalesce(v_task.destination, j.dead_from) is not null
+    order by 1
+  ) t;
   select min(coalesce(v_task.destination, j.dead_from, '?')) into v_lost
   from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
         order by r.priority, r.seq limit v_limit) h

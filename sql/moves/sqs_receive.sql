@@ -50,7 +50,11 @@ begin
   if exists (select 1 from fencepost.nudge) then
     perform fencepost.admit(null, true, true, 20);
   end if;
-  if v_tries_max is not null then
+  if v_tries_max is not null
+    -- Against its deletion. If that is under way, dead letters stay where they are.
+    and pg_try_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(v_dead)) -- guard: sqs_receive.target
+    and exists (select 1 from fencepost.sqs_queue d where d.name = v_dead)
+  then
     perform fencepost.sqs_dead_letters(v_queue.name, v_dead, v_tries_max, p_max);
   end if;
   if p_in_flight_max is not null and (

@@ -114,6 +114,47 @@ describe('jobs that no client of SQS has sent, in a FIFO queue', () => {
   })
 })
 
+describe('a queue that is deleted', () => {
+  it('takes a message along that comes back while it is being emptied', async () => {
+    const bundle = await setupSqs()
+    const { connect, send, receive, change, sql, placesOf } = bundle
+    await send(anEntry())
+    const [message] = await receive({ visibleMs: 600_000 })
+    const locked = anEntry()
+    await send(locked)
+    const other = await connect()
+    await other.query('begin')
+    await other.query('select 1 from fencepost.ready where job_id = $1 for update', [locked.id])
+    const client = await Session.open(bundle)
+    const deleting = client.query(`select fencepost.sqs_delete_queue('q')`)
+    await untilBlocked(sql, client.pid, deleting)
+    expect(await change(0, message!)).toEqual(['changed'])
+    await other.query('commit')
+    await deleting
+    expect(await placesOf(message!.jobId)).toEqual(['finished'])
+    expect(await placesOf(locked.id)).toEqual(['finished'])
+  })
+
+  it('gets no dead letter from a receive that saw it', async () => {
+    const bundle = await setupSqs({
+      visibilityTimeout: 0,
+      redrivePolicy: { deadLetterTargetArn: arn('dead'), maxReceiveCount: 1 },
+    })
+    const { make, send, receive, sql } = bundle
+    await make('dead')
+    await send(anEntry())
+    await receive()
+    const [receiver, remover] = [await Session.open(bundle), await Session.open(bundle)]
+    await receiver.begin()
+    await receiveMessages(receiver, { ...ask, queue: 'q' })
+    const deleting = deleteQueue(remover, 'dead')
+    await untilBlockedOrDone(sql, remover, deleting)
+    await receiver.commit()
+    expect(await deleting).toBe(true)
+    expect(await sql(`select 1 from fencepost.ready where queue = 'dead'`)).toEqual([])
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
