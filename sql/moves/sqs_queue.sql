@@ -26,6 +26,10 @@ language plpgsql
 as $$
 begin
   perform fencepost.durable();
+  if p_name like '%.fifo' and p_after -> 'delaySeconds' <> p_before -> 'delaySeconds' then
+    -- Waits for sends in flight, which have read the old delay.
+    perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_set.sends
+  end if;
   update fencepost.sqs_queue q
   set settings = p_after, modified_at = fencepost.clock()
   where q.name = p_name and q.settings = p_before; -- guard: sqs_set.before
