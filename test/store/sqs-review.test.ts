@@ -155,6 +155,68 @@ describe('a queue that is deleted', () => {
   })
 })
 
+describe('the order of a group', () => {
+  it('is that of the sequence numbers, also if an earlier send commits later', async () => {
+    const bundle = await fifo()
+    const { send, receive, remove, sql } = bundle
+    const slow = await Session.open(bundle)
+    const [head, a, b] = [aGrouped('g'), aGrouped('g'), aGrouped('g')]
+    await send(head)
+    const inFlight = await receive()
+    await slow.begin()
+    await sendMessages(slow, 's1', 'q.fifo', [a])
+    const sending = send(b)
+    await Promise.race([sending, untilBlockedBy(sql, slow)])
+    await remove(...inFlight)
+    const early = await receive()
+    await slow.commit()
+    await sending
+    if (early.length > 0) await remove(...early)
+    const all = [...early, ...(await receive())]
+    expect(all.map(({ seq }) => seq)).toEqual(all.map(({ seq }) => seq).sort((x, y) => x - y))
+    expect(ids(all)).toEqual([a.id, b.id])
+  })
+
+  it('is kept when two processes promote what was delayed', async () => {
+    const bundle = await fifo({ delaySeconds: 10 })
+    const { db, send, receive, remove, advance } = bundle
+    const [head, a, b] = [aGrouped('g'), aGrouped('g'), aGrouped('g')]
+    await send(head)
+    await advance(10_001)
+    const inFlight = await receive({ visibleMs: 600_000 })
+    await send(a)
+    await advance(5_000)
+    await send(b)
+    await advance(5_001)
+    const slow = await Session.open(bundle)
+    await slow.begin()
+    expect(await promoteDue(slow)).toHaveLength(1)
+    await advance(5_001)
+    await promoteDue(db)
+    await remove(...inFlight)
+    const early = await receive()
+    await slow.commit()
+    await remove(...early)
+    expect(ids([...early, ...(await receive())])).toEqual([a.id, b.id])
+  })
+
+  it('is kept when the delay of the queue is lowered while a message is being sent', async () => {
+    const bundle = await fifo({ delaySeconds: 600 })
+    const { db, send, receive, sql } = bundle
+    const [a, b] = [aGrouped('g'), aGrouped('g')]
+    const slow = await Session.open(bundle)
+    await slow.begin()
+    await sendMessages(slow, 's1', 'q.fifo', [a])
+    const before = (await sql<{ settings: object }>('select settings from fencepost.sqs_queue'))[0]!.settings
+    const setting = setQueue(db, 'q.fifo', before, { ...before, delaySeconds: 0 })
+    await Promise.race([setting, untilBlockedBy(sql, slow)])
+    await slow.commit()
+    expect(await setting).toBe('set')
+    await send(b)
+    expect(ids(await receive())).toEqual([a.id, b.id])
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
