@@ -48,6 +48,7 @@ begin
   ), ready as (
     delete from fencepost.ready r
     where r.ctid = any (array(
+      select g.ctid from fencepost.ready g where g.ctid = any (array(
       select q.ctid
       from lane l
       cross join lateral (
@@ -55,10 +56,12 @@ begin
       ) q
       cross join lateral (select j.created_at from fencepost.job j where j.id = q.job_id offset 0) j
       where j.created_at < l.before)) -- guard: sqs_sweep.retention
+      for update skip locked)) -- guard: sqs_sweep.skip_locked
     returning r.job_id, r.tries, r.releases, r.failures, r.losses, r.gates, r.held
   ), waiting as (
     delete from fencepost.waiting w
     where w.ctid = any (array(
+      select g.ctid from fencepost.waiting g where g.ctid = any (array(
       select q.ctid
       from due d
       cross join lateral (
@@ -69,6 +72,7 @@ begin
       cross join lateral (select j.created_at from fencepost.job j where j.id = q.job_id offset 0) j
       where d.name like '%.fifo' and j.created_at < d.before
       limit p_limit))
+      for update skip locked))
     returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
   ), gone as (
     select * from ready union all select * from waiting

@@ -217,6 +217,23 @@ describe('the order of a group', () => {
   })
 })
 
+describe('sqs_sweep', () => {
+  it('waits for nobody who has locked a message', async () => {
+    const bundle = await setupSqs({ messageRetentionPeriod: 60 })
+    const { connect, send, advance } = bundle
+    const [a, b] = [anEntry(), anEntry()]
+    await send(a, b)
+    await advance(61_000)
+    const other = await connect()
+    await other.query('begin')
+    await other.query('select 1 from fencepost.ready where job_id = $1 for update', [a.id])
+    const sweeper = await Session.open(bundle)
+    expect(await sweepMessages(sweeper, 0)).toBe(1)
+    await other.query('rollback')
+    expect(await sweepMessages(sweeper, 0)).toBe(1)
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
