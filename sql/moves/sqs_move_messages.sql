@@ -99,6 +99,7 @@ begin
       status = case when v_moved = 0 and not exists (
         select 1 from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq) then 'COMPLETED' else t.status end,
       ended_at = case when v_moved = 0 then v_now end
-  where t.id = v_task.id;
-  return true;
+  where t.id = v_task.id
+  returning t.* into v_task;
+  return v_moved > 0 or v_task.status = 'COMPLETED'; -- guard: sqs_move_messages.locked (what is left may be locked)
 end $$;

@@ -234,6 +234,28 @@ describe('sqs_sweep', () => {
   })
 })
 
+describe('sqs_move_messages', () => {
+  it('has nothing to do at the moment if all that is left is locked', async () => {
+    const { db, connect, make, sendTo, sql } = await setupSqs({
+      redrivePolicy: { deadLetterTargetArn: arn('dead'), maxReceiveCount: 1 },
+    })
+    await make('dead')
+    const entry = anEntry()
+    await sendTo('dead', entry)
+    await startMoveTask(db, { id: randomUUID(), source: 'dead', destination: 'q', perSecond: null })
+    const other = await connect()
+    await other.query('begin')
+    await other.query('select 1 from fencepost.ready where job_id = $1 for update', [entry.id])
+    const move = 'select fencepost.sqs_move_messages() as more'
+    expect(await sql(move)).toEqual([{ more: false }])
+    await other.query('rollback')
+    expect(await sql(move)).toEqual([{ more: true }])
+    expect(await sql(`select status from fencepost.sqs_move_task`)).toEqual([{ status: 'RUNNING' }])
+    await sql(move)
+    expect(await sql(`select status from fencepost.sqs_move_task`)).toEqual([{ status: 'COMPLETED' }])
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
