@@ -26,7 +26,8 @@ declare
   v_dead text;
   v_leases bigint[];
   v_nonce bigint;
-  v_gates text[];
+  v_now timestamptz;
+  v_again boolean;
 begin
   perform fencepost.durable(); -- guard: sqs_receive.durable
   select * into v_queue from fencepost.sqs_queue q where q.name = p_queue;
@@ -41,10 +42,11 @@ begin
     v_tries_max := (v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer;
   end if;
 
-  if exists (select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at <= fencepost.clock()) then
+  v_now := fencepost.clock(); -- a function that is called for every row is no use for an index
+  if exists (select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at <= v_now) then
     perform fencepost.lose(1000, p_queue); -- guard: sqs_receive.lose
   end if;
-  if exists (select 1 from fencepost.delayed d where d.due_at <= fencepost.clock()) then
+  if exists (select 1 from fencepost.delayed d where d.due_at <= v_now) then
     perform fencepost.promote(1000);
   end if;
   if exists (select 1 from fencepost.nudge) then

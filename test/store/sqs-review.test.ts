@@ -256,6 +256,34 @@ describe('sqs_move_messages', () => {
   })
 })
 
+describe('what a receive looks at', () => {
+  it('does not grow with what is in flight or delayed', async () => {
+    const { db, sql, send, receive } = await setupSqs()
+    await send(anEntry())
+    await sql(
+      `insert into fencepost.leased (lease_id, nonce, job_id, seq, claimed_at, expires_at, visible_at, lease_ms, tries, releases,
+         priority, failures, losses, failures_max, losses_max, queue, task, worker)
+       select 1000000 + i, 1, gen_random_uuid(), i, now(), now() + interval '1 day', now() + interval '1 day', 1, 1, 0, 0, 0, 0, 0,
+         0, 'q', 'q', 'w' from generate_series(1, 100000) i`,
+    )
+    await sql(
+      `insert into fencepost.delayed (job_id, due_at, seq, tries, releases, priority, failures, losses, failures_max, losses_max,
+         queue, task)
+       select gen_random_uuid(), now() + interval '1 day', i, 0, 0, 0, 0, 0, 0, 0, 'q', 'q' from generate_series(1, 100000) i`,
+    )
+    await receive({ visibleMs: 0 })
+    const client = await db.transaction(async (tx) => {
+      await tx.query(`set local track_functions = 'all'`)
+      await tx.query(`select * from fencepost.sqs_receive('q', 10, 0)`)
+      const { rows } = await tx.query<{ n: number }>(
+        `select sum(pg_stat_get_xact_function_calls(p.oid))::integer as n from pg_proc p where p.proname = 'clock'`,
+      )
+      return rows[0]?.n ?? 0
+    })
+    expect(client).toBeLessThan(1_000)
+  })
+})
+
 /** Until it waits, or has ended. */
 async function untilBlockedOrDone(
   sql: Parameters<typeof untilBlocked>[0],
