@@ -77,13 +77,16 @@ begin
     return;
   end if;
   if p_queue like '%.fifo' then
-    if p_attempt is not null then
+    -- Leases that are older than this transaction: the attempt's own, which it gets again, and nothing besides.
+    v_again := p_attempt is not null and not exists (
+      select 1 from fencepost.leased l where l.lease_id = any (v_leases) and l.xmin = pg_current_xact_id()::xid);
+    if v_again then
       update fencepost.leased l
       set visible_at = fencepost.clock() + v_visible_ms * interval '1 ms',
           expires_at = fencepost.clock() + v_visible_ms * interval '1 ms'
       where l.lease_id = any (v_leases);
     end if;
-    if cardinality(v_leases) < p_max then
+    if cardinality(v_leases) < p_max and not v_again then -- guard: sqs_receive.same_messages
       v_leases := v_leases || fencepost.sqs_followers(
         v_leases, p_max - cardinality(v_leases), v_visible_ms, coalesce(v_tries_max, 2147483647));
     end if;

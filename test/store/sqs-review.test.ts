@@ -256,6 +256,16 @@ describe('sqs_move_messages', () => {
   })
 })
 
+describe('a receive attempt', () => {
+  it('that comes again gets no more than it got before', async () => {
+    const { send, receive } = await fifo()
+    await send(aGrouped('g'))
+    const first = await receive({ attempt: 'x' })
+    await send(aGrouped('g'), aGrouped('h'))
+    expect(ids(await receive({ attempt: 'x' }))).toEqual(ids(first))
+  })
+})
+
 describe('what a receive looks at', () => {
   it('does not grow with what is in flight or delayed', async () => {
     const { db, sql, send, receive } = await setupSqs()
