@@ -10,6 +10,7 @@ interface Waiter {
   readonly ask: Receive
   readonly answer: (found: ReceiveAnswer) => void
   readonly fail: (error: unknown) => void
+  readonly ended: AbortSignal
 }
 
 export interface WaitersOptions {
@@ -149,7 +150,7 @@ class Line {
   wait(ask: Receive, ended: AbortSignal): Promise<ReceiveAnswer> {
     clearTimeout(this.#idleTimer)
     return new Promise((answer, fail) => {
-      const waiter: Waiter = { ask, answer, fail }
+      const waiter: Waiter = { ask, answer, fail, ended }
       this.#waiters.add(waiter)
       ended.addEventListener('abort', () => this.#leave(waiter), { once: true })
       if (this.#waiters.size === 1) void this.#look()
@@ -222,8 +223,13 @@ class Line {
     }
   }
 
-  /** First in line, as it was. */
+  /** First in line, as it was; unless its time was over meanwhile, of which it is told only once. */
   #putBack(waiter: Waiter): void {
+    if (waiter.ended.aborted || this.#closed) {
+      waiter.answer([])
+      this.#idleSoon()
+      return
+    }
     const others = [...this.#waiters]
     this.#waiters.clear()
     for (const each of [waiter, ...others]) this.#waiters.add(each)

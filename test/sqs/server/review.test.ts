@@ -1,0 +1,53 @@
+import { request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  CreateQueueCommand,
+  DeleteMessageCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  StartMessageMoveTaskCommand,
+} from '@aws-sdk/client-sqs'
+import { expect, it, onTestFinished } from 'vitest'
+import { Events } from '../../../src/events.js'
+import { MessageStore } from '../../../src/sqs/message-store.js'
+import { QueueWaiters } from '../../../src/sqs/queue-waiters.js'
+import { Database } from '../../../src/store/database.js'
+import { type Received, type Receive, sendMessages } from '../../../src/store/sqs.js'
+import { setup } from '../../harness/setup.js'
+import { anEntry } from '../../harness/sqs.js'
+import { credentials, setupServer } from './setup.js'
+
+const ask: Receive = { queue: 'q', max: 1, visibleMs: null, receiver: 's', attempt: null, inFlightMax: null }
+const aMessage = { jobId: 'm' } as Received
+
+/** Waiters for messages that a function finds. */
+function waitersOf(db: Database, receive: (ask: Receive) => Promise<readonly Received[]>) {
+  const messages = { receive } as unknown as MessageStore
+  const waiters = new QueueWaiters({ db, messages, events: new Events(), server: 's', pollMs: 100, listen: false })
+  onTestFinished(() => waiters.close())
+  return waiters
+}
+
+it('answers a receiver whose time is over while the look for it is on its way', async () => {
+  const { db } = await setup()
+  let looks = 0
+  const waiters = waitersOf(db, async () => {
+    if (++looks === 2) await pause(300)
+    return []
+  })
+  const answer = waiters.receive(ask, async () => 100, [])
+  expect(await Promise.race([answer, pause(3_000, 'no answer')])).toEqual([])
+})
+
+it('answers a receiver when it is closed while the look for it is on its way', async () => {
+  const { db } = await setup()
+  let looks = 0
+  const waiters = waitersOf(db, async () => {
+    if (++looks === 2) await pause(300)
+    return []
+  })
+  const answer = waiters.receive(ask, async () => 20_000, [])
+  await expect.poll(() => looks).toBe(2)
+  await waiters.close()
+  expect(await Promise.race([answer, pause(3_000, 'no answer')])).toEqual([])
+})
