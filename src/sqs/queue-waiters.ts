@@ -205,21 +205,19 @@ class Line {
       if (!waiter) return this.#lookout.found()
       // Out of the line while its look is on its way: it may not be answered twice.
       this.#waiters.delete(waiter)
-      try {
-        const found = await this.#options.look(waiter.ask)
-        if (found.length > 0) {
-          some = true
-          waiter.answer(found)
-          this.#idleSoon()
-          continue
-        }
+      const found = await this.#options.look(waiter.ask).catch((error: unknown) => {
+        waiter.fail(error)
+        this.#idleSoon()
+      })
+      if (!found) continue
+      if (found.length === 0) {
         this.#putBack(waiter)
         await this.#lookWhenDue()
         return this.#lookout.nothing(some, false)
-      } catch (error) {
-        waiter.fail(error)
-        this.#idleSoon()
       }
+      some = true
+      waiter.answer(found)
+      this.#idleSoon()
     }
   }
 
@@ -235,8 +233,12 @@ class Line {
     for (const each of [waiter, ...others]) this.#waiters.add(each)
   }
 
+  /** Never rejects: nobody who waits is to blame, and there is the next poll. */
   async #lookWhenDue(): Promise<void> {
-    const dueMs = await readNextVisibleMs(this.#server.db, this.#queue)
+    const dueMs = await readNextVisibleMs(this.#server.db, this.#queue).catch((error: unknown) => {
+      if (!this.#closed) this.#server.events.emit('error', { during: 'looking when messages are due', error })
+      return null
+    })
     clearTimeout(this.#dueTimer)
     if (dueMs === null || this.#closed) return
     this.#dueTimer = setTimeout(() => void this.#look(), Math.max(1, Math.min(dueMs, 60_000)))

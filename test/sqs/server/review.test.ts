@@ -51,3 +51,21 @@ it('answers a receiver when it is closed while the look for it is on its way', a
   await waiters.close()
   expect(await Promise.race([answer, pause(3_000, 'no answer')])).toEqual([])
 })
+
+it('gives no message to a receiver that was told an error', async () => {
+  const { url } = await setup()
+  let fails = 1
+  class Flaky extends Database {
+    override async read<Row>(sql: string, values?: unknown[]): Promise<Row[]> {
+      if (sql.includes('min(visible_at)') && fails-- > 0) throw new Error('no answer')
+      return super.read(sql, values)
+    }
+  }
+  const db = new Flaky({ url })
+  onTestFinished(() => db.close())
+  const found = [[], [], [aMessage]]
+  const waiters = waitersOf(db, async () => found.shift() ?? [])
+  const receive = () => waiters.receive(ask, async () => 2_000, []).catch(() => [])
+  const got = [...(await receive()), ...(await receive())]
+  expect(got).toEqual([aMessage])
+})
