@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
-import { moveMessages, registerServer, retireServer, seeServer, sweepMessages } from '../store/sqs.js'
+import { aboveReadCommitted, moveMessages, registerServer, retireServer, seeServer, sweepMessages } from '../store/sqs.js'
 import { Maintenance } from '../worker/maintenance.js'
 import { authorizer, checkRights } from './authorization.js'
 import type { Desk } from './desk.js'
@@ -61,6 +61,8 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   }
   let http: HttpServer | undefined
   try {
+    // Above it nobody is admitted through the gate of a message group.
+    if (await aboveReadCommitted(db)) db.sayReadCommitted()
     await register()
     http = await startHttpServer({
       host: settings.host,

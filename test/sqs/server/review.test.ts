@@ -69,3 +69,16 @@ it('gives no message to a receiver that was told an error', async () => {
   const got = [...(await receive()), ...(await receive())]
   expect(got).toEqual([aMessage])
 })
+
+it('receives from a FIFO queue of a database whose default is above READ COMMITTED', async () => {
+  const { sql, url, serve, client } = await setupServer()
+  await sql(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'repeatable read'`)
+  const sqs = client((await serve()).url)
+  const { QueueUrl } = await sqs.send(
+    new CreateQueueCommand({ QueueName: 'q.fifo', Attributes: { FifoQueue: 'true', ContentBasedDeduplication: 'true' } }),
+  )
+  await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'a', MessageGroupId: 'g' }))
+  const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 3 }))
+  expect(Messages).toMatchObject([{ Body: 'a' }])
+  await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: Messages[0]!.ReceiptHandle }))
+})
