@@ -30,7 +30,13 @@ function unsignedCaller({ headers }: HttpRequest): string {
 /** Whether the caller may do this with that queue. */
 export function checkRights({ keys }: SqsSettings, call: SqsCall): void {
   const key = keyOf(keys, call.principal)
-  if (key) requireAllowed(call.principal, key, call.action, queueNameOf(call))
+  if (!key) return
+  requireAllowed(call.principal, key, call.action, queueNameOf(call))
+  // Who brings messages to another queue than they came from sends them there.
+  if (call.action === 'StartMessageMoveTask' && call.input.DestinationArn !== undefined) {
+    const { DestinationArn: arn } = call.input
+    requireAllowed(call.principal, key, 'SendMessage', nameFromArn(arn) ?? arn)
+  }
 }
 
 function queueNameOf(call: SqsCall): string | undefined {

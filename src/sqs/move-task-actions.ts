@@ -2,7 +2,7 @@ import { uuidv7 } from 'uuidv7'
 import { cancelMoveTask, listMoveTasks, listSourceNames, readQueue, startMoveTask } from '../store/sqs.js'
 import { arnOf, type Desk } from './desk.js'
 import { invalidParameter } from './rules/parameter-errors.js'
-import { nameFromArn } from './rules/queue-name.js'
+import { isFifoName, nameFromArn } from './rules/queue-name.js'
 import type { SqsAction } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 
@@ -30,6 +30,9 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       const source = await existing(input.SourceArn, 'SourceArn')
       const destination =
         input.DestinationArn === undefined ? null : await existing(input.DestinationArn, 'DestinationArn')
+      if (destination !== null && isFifoName(destination) !== isFifoName(source)) {
+        throw invalidParameter('DestinationArn', input.DestinationArn ?? '', 'It must be a queue of the same type.')
+      }
       const perSecond = input.MaxNumberOfMessagesPerSecond ?? null
       if (perSecond !== null && !(perSecond >= 1 && perSecond <= perSecondMax)) {
         throw invalidParameter('MaxNumberOfMessagesPerSecond', perSecond, `It must be between 1 and ${perSecondMax}.`)

@@ -82,3 +82,24 @@ it('receives from a FIFO queue of a database whose default is above READ COMMITT
   expect(Messages).toMatchObject([{ Body: 'a' }])
   await sqs.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: Messages[0]!.ReceiptHandle }))
 })
+
+it('moves messages only to a queue to which the caller may send, and of the same type', async () => {
+  const { server, sqs: root, client, serve } = await setupServer({
+    keys: {
+      [credentials.accessKeyId]: { secret: credentials.secretAccessKey },
+      AKIALIMITED: { secret: 'limited', queues: { 'mine*': ['*'], 'open': ['send'] } },
+    },
+  })
+  void serve
+  const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:${name}`
+  for (const QueueName of ['mine-dead', 'theirs', 'open']) await root.send(new CreateQueueCommand({ QueueName }))
+  await root.send(new CreateQueueCommand({ QueueName: 'mine.fifo', Attributes: { FifoQueue: 'true' } }))
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: arn('mine-dead'), maxReceiveCount: 1 })
+  await root.send(new CreateQueueCommand({ QueueName: 'mine', Attributes: { RedrivePolicy } }))
+  const limited = client(server.url, { credentials: { accessKeyId: 'AKIALIMITED', secretAccessKey: 'limited' } })
+  const move = (to: string) =>
+    limited.send(new StartMessageMoveTaskCommand({ SourceArn: arn('mine-dead'), DestinationArn: arn(to) }))
+  await expect(move('theirs')).rejects.toThrow(/AKIALIMITED is not allowed to perform .* theirs/)
+  await expect(move('mine.fifo')).rejects.toThrow(/DestinationArn is invalid/)
+  expect(await move('open')).toHaveProperty('TaskHandle')
+})
