@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { nameFromArn, nameFromUrl } from './rules/queue-name.js'
 import { keyOf, requireAllowed } from './rules/rights.js'
 import { verifySignature } from './sigv4.js'
@@ -24,7 +25,22 @@ function unsignedCaller({ headers }: HttpRequest): string {
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     throw new SqsError('AccessDeniedException', 'Unsigned requests are not taken from web pages.')
   }
+  if (!isOurName(headers.host ?? '')) {
+    throw new SqsError(
+      'AccessDeniedException',
+      'Unsigned requests are taken for localhost, an address, or a name that the internet does not have.',
+    )
+  }
   return anonymous
+}
+
+/**
+ * A page whose own name leads to this machine says nothing of where it is from: to the browser it is at home. But it needs a name
+ * that somebody could register.
+ */
+function isOurName(host: string): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase()
+  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0 || /^[^.]*$|\.(localhost|internal|local|test)$/.test(name)
 }
 
 /** Whether the caller may do this with that queue. */

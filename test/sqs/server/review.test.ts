@@ -103,3 +103,23 @@ it('moves messages only to a queue to which the caller may send, and of the same
   await expect(move('mine.fifo')).rejects.toThrow(/DestinationArn is invalid/)
   expect(await move('open')).toHaveProperty('TaskHandle')
 })
+
+it('takes no unsigned request for a name of the internet, which a web page can have led here', async () => {
+  const { serve } = await setupServer()
+  const { port } = await serve({ unsigned: true })
+  const statusFor = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const path = '/?Action=ListQueues&Version=2012-11-05'
+      request({ port, host: '127.0.0.1', path, headers: { host } }, (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+        .on('error', reject)
+        .end()
+    })
+  for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil.example:80']) {
+    expect([host, await statusFor(host)]).toEqual([host, 403])
+  }
+  const ours = ['localhost', `127.0.0.1:${port}`, `[::1]:${port}`, 'sqs.localhost:1', 'fencepost:9324', 'host.docker.internal']
+  for (const host of ours) expect([host, await statusFor(host)]).toEqual([host, 200])
+})
