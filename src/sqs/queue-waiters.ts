@@ -68,6 +68,11 @@ export class QueueWaiters {
     return this.#line(ask.queue).wait(ask, ended)
   }
 
+  /** After others took this server for dead, and with it its wish to be notified. */
+  restart(): void {
+    for (const line of this.#lines.values()) line.restart()
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#lines.values()].map((line) => line.close()))
     await this.#listener?.close()
@@ -155,6 +160,11 @@ class Line {
       ended.addEventListener('abort', () => this.#leave(waiter), { once: true })
       if (this.#waiters.size === 1) void this.#look()
     })
+  }
+
+  restart(): void {
+    this.#lookout.restart()
+    void this.#look()
   }
 
   async close(): Promise<void> {

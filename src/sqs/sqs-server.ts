@@ -41,7 +41,7 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   const server = `sqs/${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
   const register = async () => {
     const inTheWay = await registerServer(db, server, settings.sendDedup, deadMs)
-    if (inTheWay.length === 0) return
+    if (inTheWay.length === 0) return waiters.restart()
     const others = inTheWay.map((other) => `${other.server} ('${other.ledger}')`).join(', ')
     throw new FencepostError('FP_SQS_LEDGER', `sendDedup is '${settings.sendDedup}' here; at odds with it: ${others}`)
   }

@@ -123,3 +123,20 @@ it('takes no unsigned request for a name of the internet, which a web page can h
   const ours = ['localhost', `127.0.0.1:${port}`, `[::1]:${port}`, 'sqs.localhost:1', 'fencepost:9324', 'host.docker.internal']
   for (const host of ours) expect([host, await statusFor(host)]).toEqual([host, 200])
 })
+
+it('hears of messages again after it was taken for dead', async () => {
+  const { db, sql, serve, client } = await setupServer()
+  const sqs = client((await serve({ poll: '15s' })).url)
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'q' }))
+  const waits = sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 20 }))
+  const sleepers = () => sql('select 1 from fencepost.sleeper')
+  await expect.poll(sleepers, { timeout: 5_000 }).not.toEqual([])
+  await pause(500)
+  await sql('delete from fencepost.sleeper')
+  await sql('delete from fencepost.sqs_server')
+  await expect.poll(() => sql('select id from fencepost.sqs_server'), { timeout: 10_000 }).not.toEqual([])
+  await pause(500)
+  const [{ id = '' } = {}] = await sql<{ id: string }>('select id from fencepost.sqs_server')
+  await sendMessages(db, id, 'q', [anEntry()])
+  expect(await Promise.race([waits, pause(3_000, 'not heard')])).toHaveProperty('Messages')
+}, 40_000)
