@@ -140,3 +140,18 @@ it('hears of messages again after it was taken for dead', async () => {
   await sendMessages(db, id, 'q', [anEntry()])
   expect(await Promise.race([waits, pause(3_000, 'not heard')])).toHaveProperty('Messages')
 }, 40_000)
+
+it('does not put more than a few megabytes of messages into one statement', async () => {
+  const statements: number[] = []
+  const move = async (_sql: string, values: (again: boolean) => unknown[]) => {
+    const sizes = values(false)[5] as number[]
+    statements.push(sizes.reduce((sum, size) => sum + size, 0))
+    await pause(5)
+    return sizes.map((_, n) => ({ n: n + 1, answer: 'sent', message_id: '', seq: null, rank: 0 }))
+  }
+  const messages = new MessageStore({ move } as unknown as Database, 's')
+  const size = 1_048_576
+  await Promise.all(Array.from({ length: 50 }, () => messages.send('q', [anEntry({ size })])))
+  expect(Math.max(...statements)).toBeLessThanOrEqual(8 * size)
+  expect(statements.reduce((sum, each) => sum + each, 0)).toBe(50 * size)
+})
