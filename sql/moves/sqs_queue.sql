@@ -32,7 +32,7 @@ begin
   end if;
   update fencepost.sqs_queue q
   set settings = p_after, modified_at = fencepost.clock()
-  where q.name = p_name and q.settings = p_before; -- guard: sqs_set.before
+  where q.name = p_name and q.settings in (p_before, p_after); -- guard: sqs_set.before (a repeat finds what it has set)
   if not found then
     return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'changed' else 'no_queue' end;
   end if;

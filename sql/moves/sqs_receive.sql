@@ -1,16 +1,16 @@
--- sqs_receive(queue, max, visible_ms, receiver, attempt, in_flight_max)
+-- sqs_receive(queue, max, visible_ms, receiver, attempt, in_flight_max, turn, again)
 --   → (answer, queue_id, job_id, lease_id, nonce, tries, seq, created_at, received_at, payload, dead_from)
 --
 -- Move: ready → leased, by claim, with a lease that has no heartbeat and lasts `visible_ms` (null: what the queue says). What is
 -- in the way is done first: leases that have run out, what is due, gates with room, dead letters.
 -- Of a FIFO queue also the followers of the messages claimed, under the same gate, in their order.
 -- `attempt` names a try of a FIFO queue's receiver: repeated, it answers the same messages with the same leases, which then
--- last anew.
+-- last anew. (receiver, turn) names any other call: repeated with `again` after a lost reply, it answers what it took then.
 -- Answers: `received`; or one row: `no_queue`; `over_limit` if `in_flight_max` are received and not deleted.
--- Locks: those of lose, promote, admit and claim, none of which waits; the attempt's advisory lock.
+-- Locks: those of lose, promote, admit and claim, none of which waits; the advisory lock of the attempt, or the turn.
 create or replace function fencepost.sqs_receive(
   p_queue text, p_max integer, p_visible_ms integer default null, p_receiver text default 'sqs', p_attempt text default null,
-  p_in_flight_max integer default null
+  p_in_flight_max integer default null, p_turn bigint default null, p_again boolean default false
 ) returns table (
   answer text, queue_id bigint, job_id uuid, lease_id bigint, nonce bigint, tries integer, seq bigint,
   created_at timestamptz, received_at timestamptz, payload jsonb, dead_from text
@@ -71,14 +71,15 @@ begin
   into v_leases, v_nonce
   from fencepost.claim(
     p_queue, p_max, case when p_attempt is null then p_receiver else 'sqs/' || v_queue.id || '/' || p_attempt end,
-    p_turn => case when p_attempt is not null then 0 end, p_again => p_attempt is not null,
+    p_turn => case when p_attempt is null then p_turn else 0 end,
+    p_again => p_again or p_attempt is not null, -- guard: sqs_receive.again
     p_visible_ms => v_visible_ms, p_tries_max => v_tries_max) c;
   if v_leases is null then
     return;
   end if;
   if p_queue like '%.fifo' then
     -- Leases that are older than this transaction: the attempt's own, which it gets again, and nothing besides.
-    v_again := p_attempt is not null and not exists (
+    v_again := (p_again or p_attempt is not null) and not exists (
       select 1 from fencepost.leased l where l.lease_id = any (v_leases) and l.xmin = pg_current_xact_id()::xid);
     if v_again then
       update fencepost.leased l

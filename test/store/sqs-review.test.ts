@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { promoteDue } from '../../src/store/control.js'
+import { Database } from '../../src/store/database.js'
 import {
   changeVisibility,
   deleteMessages,
   deleteQueue,
+  purgeQueue,
   readNextVisibleMs,
   receiveMessages,
   sendMessages,
@@ -291,6 +293,45 @@ describe('what a receive looks at', () => {
       return rows[0]?.n ?? 0
     })
     expect(client).toBeLessThan(1_000)
+  })
+})
+
+describe('a reply that was lost', () => {
+  /** Every move is carried out, its reply lost, and asked again. */
+  class Lossy extends Database {
+    override async move<Row>(sql: string, values: (again: boolean) => unknown[]): Promise<Row[]> {
+      await super.move(sql, () => values(false))
+      return super.move(sql, () => values(true))
+    }
+  }
+  const lossy = async (name: string) => {
+    const bundle = await setupSqs({}, name)
+    const db = new Lossy({ url: bundle.url })
+    onTestFinished(() => db.close())
+    return { ...bundle, db }
+  }
+
+  it.each(['q', 'q.fifo'])('hides no message of %s from the receiver', async (queue) => {
+    const { db, send, sql, sound } = await lossy(queue)
+    const sent = [aGrouped('g'), aGrouped('g'), aGrouped('h')]
+    await send(...sent)
+    const found = await receiveMessages(db, { ...ask, queue })
+    expect(found).toMatchObject(sent.map(({ id }) => ({ jobId: id, tries: 1 })))
+    const next = aGrouped('i')
+    await send(next)
+    expect(await receiveMessages(db, { ...ask, queue })).toMatchObject([{ jobId: next.id }])
+    expect(await sql('select 1 from fencepost.leased')).toHaveLength(4)
+    await sound()
+  })
+
+  it('makes no error of a purge, a change or a deletion that was carried out', async () => {
+    const { db, sql } = await lossy('q')
+    expect(await purgeQueue(db, 'q', 60_000)).toBe('purged')
+    expect(await purgeQueue(db, 'other', 60_000)).toBe('no_queue')
+    const before = (await sql<{ settings: object }>('select settings from fencepost.sqs_queue'))[0]!.settings
+    expect(await setQueue(db, 'q', before, { ...before, policy: 'p' })).toBe('set')
+    expect(await setQueue(db, 'q', before, { ...before, policy: 'x' })).toBe('changed')
+    expect(await deleteQueue(db, 'q')).toBe(true)
   })
 })
 
