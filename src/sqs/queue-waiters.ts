@@ -101,7 +101,9 @@ export class QueueWaiters {
 
   async #look(ask: Receive): Promise<ReceiveAnswer> {
     const inFlightMax = (await this.#isCrowded(ask.queue)) ? sqsLimits.inFlightMax : null
-    return this.#options.messages.receive({ ...ask, inFlightMax })
+    const found = await this.#options.messages.receive({ ...ask, inFlightMax })
+    if (found === 'no_queue') this.#counts.delete(ask.queue) // names that anybody can make up are not kept
+    return found
   }
 
   async #isCrowded(queue: string): Promise<boolean> {
