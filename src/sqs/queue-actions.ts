@@ -189,7 +189,10 @@ async function checkTarget(
       `Value ${text} for parameter RedrivePolicy is invalid. Reason: ${reason}`,
     )
   }
-  const target = await readQueue<QueueSettings>(desk.db, nameFromArn(redrivePolicy.deadLetterTargetArn) ?? '')
+  const targetName = nameFromArn(redrivePolicy.deadLetterTargetArn) ?? ''
+  // What is dead already would go round and round, and be received by nobody.
+  if (targetName === name) return refuse('A queue cannot be its own dead-letter queue.')
+  const target = await readQueue<QueueSettings>(desk.db, targetName)
   if (!target) return refuse('Dead letter target does not exist.')
   if (!allowsSource(target.settings.redriveAllowPolicy, arnOf(desk, name))) {
     refuse('The dead-letter queue does not allow this queue as a source (RedriveAllowPolicy).')

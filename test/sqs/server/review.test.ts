@@ -1,10 +1,14 @@
 import { request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
+  CancelMessageMoveTaskCommand,
   CreateQueueCommand,
   DeleteMessageCommand,
+  ListDeadLetterSourceQueuesCommand,
+  ListQueuesCommand,
   ReceiveMessageCommand,
   SendMessageCommand,
+  SetQueueAttributesCommand,
   StartMessageMoveTaskCommand,
 } from '@aws-sdk/client-sqs'
 import { expect, it, onTestFinished } from 'vitest'
@@ -84,13 +88,12 @@ it('receives from a FIFO queue of a database whose default is above READ COMMITT
 })
 
 it('moves messages only to a queue to which the caller may send, and of the same type', async () => {
-  const { server, sqs: root, client, serve } = await setupServer({
+  const { server, sqs: root, client } = await setupServer({
     keys: {
       [credentials.accessKeyId]: { secret: credentials.secretAccessKey },
       AKIALIMITED: { secret: 'limited', queues: { 'mine*': ['*'], 'open': ['send'] } },
     },
   })
-  void serve
   const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:${name}`
   for (const QueueName of ['mine-dead', 'theirs', 'open']) await root.send(new CreateQueueCommand({ QueueName }))
   await root.send(new CreateQueueCommand({ QueueName: 'mine.fifo', Attributes: { FifoQueue: 'true' } }))
@@ -154,4 +157,13 @@ it('does not put more than a few megabytes of messages into one statement', asyn
   await Promise.all(Array.from({ length: 50 }, () => messages.send('q', [anEntry({ size })])))
   expect(Math.max(...statements)).toBeLessThanOrEqual(8 * size)
   expect(statements.reduce((sum, each) => sum + each, 0)).toBe(50 * size)
+})
+
+it('refuses a queue as its own dead-letter queue', async () => {
+  const { sqs } = await setupServer()
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'q' }))
+  const deadLetterTargetArn = 'arn:aws:sqs:us-east-1:000000000000:q'
+  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 1 })
+  const set = sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { RedrivePolicy } }))
+  await expect(set).rejects.toThrow(/its own dead-letter queue/)
 })
