@@ -9,6 +9,7 @@ import { SqsError } from './sqs-error.js'
 type MoveTaskAction = 'StartMessageMoveTask' | 'CancelMessageMoveTask' | 'ListMessageMoveTasks'
 
 const perSecondMax = 500
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const resultsMax = 10
 
 /** Bringing messages back from a dead-letter queue. */
@@ -90,8 +91,9 @@ function handleOf(id: string, source: string): string {
 export function taskOf(handle: string): { readonly id: string; readonly source: string } {
   try {
     const told = JSON.parse(Buffer.from(handle, 'base64url').toString()) as { id?: unknown; source?: unknown }
-    if (typeof told.id === 'string' && /^[0-9a-f-]{36}$/.test(told.id) && typeof told.source === 'string') {
-      return { id: told.id, source: told.source }
+    const { id, source } = told
+    if (typeof id === 'string' && uuid.test(id) && typeof source === 'string' && /^[\w.-]+$/.test(source)) {
+      return { id, source }
     }
   } catch {
     // Said below.

@@ -167,3 +167,21 @@ it('refuses a queue as its own dead-letter queue', async () => {
   const set = sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { RedrivePolicy } }))
   await expect(set).rejects.toThrow(/its own dead-letter queue/)
 })
+
+it('answers tokens, handles and prefixes that are made up as what they are, not as a failure of its own', async () => {
+  const { sqs, errors } = await setupServer()
+  const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: 'q' }))
+  const NextToken = Buffer.from('a\0b').toString('base64url')
+  await expect(sqs.send(new ListQueuesCommand({ NextToken, MaxResults: 5 }))).rejects.toThrow(/NextToken is invalid/)
+  const sources = new ListDeadLetterSourceQueuesCommand({ QueueUrl, NextToken, MaxResults: 5 })
+  await expect(sqs.send(sources)).rejects.toThrow(/NextToken is invalid/)
+  expect(await sqs.send(new ListQueuesCommand({ QueueNamePrefix: 'q\0' }))).not.toHaveProperty('QueueUrls')
+  for (const told of [
+    { id: '-'.repeat(36), source: 'q' },
+    { id: '00000000-0000-0000-0000-000000000000', source: 'q\0' },
+  ]) {
+    const TaskHandle = Buffer.from(JSON.stringify(told)).toString('base64url')
+    await expect(sqs.send(new CancelMessageMoveTaskCommand({ TaskHandle }))).rejects.toThrow(/TaskHandle is invalid/)
+  }
+  expect(errors).toEqual([])
+})
