@@ -63,9 +63,18 @@ export class QueueWaiters {
     }
     const waitMs = await wait()
     if (waitMs === 0) return this.#lines.get(ask.queue)?.busy ? this.#look(ask) : []
-    const ended = AbortSignal.any([...ends, AbortSignal.timeout(waitMs)])
-    if (ended.aborted) return []
-    return this.#line(ask.queue).wait(ask, ended)
+    if (ends.some(({ aborted }) => aborted)) return []
+    // Not AbortSignal.any() and timeout(): a signal that lives as long as the server would remember each of them.
+    const ended = new AbortController()
+    const end = () => ended.abort()
+    const timer = setTimeout(end, waitMs)
+    for (const signal of ends) signal.addEventListener('abort', end)
+    try {
+      return await this.#line(ask.queue).wait(ask, ended.signal)
+    } finally {
+      clearTimeout(timer)
+      for (const signal of ends) signal.removeEventListener('abort', end)
+    }
   }
 
   /** After others took this server for dead, and with it its wish to be notified. */
