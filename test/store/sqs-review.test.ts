@@ -234,6 +234,30 @@ describe('sqs_sweep', () => {
     await other.query('rollback')
     expect(await sweepMessages(sweeper, 0)).toBe(1)
   })
+
+  it('finds an old message of a group behind any number of young ones of other groups', async () => {
+    const { sql, send, receive, see, advance, sound } = await fifo({ messageRetentionPeriod: 60 })
+    const [head, old] = [aGrouped('z'), aGrouped('z')]
+    await send(head, old)
+    await receive({ max: 1, visibleMs: 600_000 })
+    await advance(61_000)
+    await send(...Array.from({ length: 150 }, () => aGrouped('a')))
+    expect(await sql('select fencepost.sqs_sweep(300000, 1) as n')).toEqual([{ n: 1 }])
+    expect(await see(old.id)).toMatchObject({ outcome: 'expired' })
+    await sound()
+  })
+})
+
+describe('a message without a group, in a standard queue with groups', () => {
+  it.fails('is not placed before the one that is received next (only a send that has groups looks)', async () => {
+    const { send, receive } = await setupSqs()
+    const [first, next] = [anEntry({ group: 'a', rank: 0 }), anEntry({ group: 'a', rank: 1 })]
+    await send(first)
+    await send(next)
+    expect(ids(await receive({ max: 1 }))).toEqual([first.id])
+    await send(anEntry())
+    expect(ids(await receive({ max: 1 }))).toEqual([next.id])
+  })
 })
 
 describe('sqs_move_messages', () => {
