@@ -83,7 +83,9 @@ describe('jobs that no client of SQS has sent, in a FIFO queue', () => {
     await send(message)
     expect(ids(await receive())).toEqual([message.id])
     expect(await see(plain)).toMatchObject({ place: 'ready' })
-    expect(await sql('select queue, gates from fencepost.job where id = any ($1) order by seq', [[plain, gated]])).toEqual([
+    expect(
+      await sql('select queue, gates from fencepost.job where id = any ($1) order by seq', [[plain, gated]]),
+    ).toEqual([
       { queue: 'dead.fifo', gates: null },
       { queue: 'dead.fifo', gates: JSON.parse(gates) as unknown },
     ])

@@ -70,8 +70,7 @@ it('gives no message to a receiver that was told an error', async () => {
   const found = [[], [], [aMessage]]
   const waiters = waitersOf(db, async () => found.shift() ?? [])
   const receive = () => waiters.receive(ask, async () => 2_000, []).catch(() => [])
-  const got = [...(await receive()), ...(await receive())]
-  expect(got).toEqual([aMessage])
+  expect([await receive(), await receive()].flat()).toEqual([aMessage])
 })
 
 it('receives from a FIFO queue of a database whose default is above READ COMMITTED', async () => {
@@ -79,7 +78,10 @@ it('receives from a FIFO queue of a database whose default is above READ COMMITT
   await sql(`alter database ${new URL(url).pathname.slice(1)} set default_transaction_isolation = 'repeatable read'`)
   const sqs = client((await serve()).url)
   const { QueueUrl } = await sqs.send(
-    new CreateQueueCommand({ QueueName: 'q.fifo', Attributes: { FifoQueue: 'true', ContentBasedDeduplication: 'true' } }),
+    new CreateQueueCommand({
+      QueueName: 'q.fifo',
+      Attributes: { FifoQueue: 'true', ContentBasedDeduplication: 'true' },
+    }),
   )
   await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'a', MessageGroupId: 'g' }))
   const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 3 }))
@@ -88,10 +90,14 @@ it('receives from a FIFO queue of a database whose default is above READ COMMITT
 })
 
 it('moves messages only to a queue to which the caller may send, and of the same type', async () => {
-  const { server, sqs: root, client } = await setupServer({
+  const {
+    server,
+    sqs: root,
+    client,
+  } = await setupServer({
     keys: {
       [credentials.accessKeyId]: { secret: credentials.secretAccessKey },
-      AKIALIMITED: { secret: 'limited', queues: { 'mine*': ['*'], 'open': ['send'] } },
+      AKIALIMITED: { secret: 'limited', queues: { 'mine*': ['*'], open: ['send'] } },
     },
   })
   const arn = (name: string) => `arn:aws:sqs:us-east-1:000000000000:${name}`
@@ -123,7 +129,14 @@ it('takes no unsigned request for a name of the internet, which a web page can h
   for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1.evil.example', 'localhost.evil.example:80']) {
     expect([host, await statusFor(host)]).toEqual([host, 403])
   }
-  const ours = ['localhost', `127.0.0.1:${port}`, `[::1]:${port}`, 'sqs.localhost:1', 'fencepost:9324', 'host.docker.internal']
+  const ours = [
+    'localhost',
+    `127.0.0.1:${port}`,
+    `[::1]:${port}`,
+    'sqs.localhost:1',
+    'fencepost:9324',
+    'host.docker.internal',
+  ]
   for (const host of ours) expect([host, await statusFor(host)]).toEqual([host, 200])
 })
 
@@ -139,8 +152,8 @@ it('hears of messages again after it was taken for dead', async () => {
   await sql('delete from fencepost.sqs_server')
   await expect.poll(() => sql('select id from fencepost.sqs_server'), { timeout: 10_000 }).not.toEqual([])
   await pause(500)
-  const [{ id = '' } = {}] = await sql<{ id: string }>('select id from fencepost.sqs_server')
-  await sendMessages(db, id, 'q', [anEntry()])
+  const [known] = await sql<{ id: string }>('select id from fencepost.sqs_server')
+  await sendMessages(db, known!.id, 'q', [anEntry()])
   expect(await Promise.race([waits, pause(3_000, 'not heard')])).toHaveProperty('Messages')
 }, 40_000)
 
