@@ -15,7 +15,8 @@ as $$
 #variable_conflict use_column
 declare
   v_queue fencepost.sqs_queue;
-  v_held bigint[];
+  v_held integer[];
+  v_n integer;
   v_ask record;
   v_row fencepost.ready;
   v_freed text[] := '{}';
@@ -63,23 +64,23 @@ begin
     end if;
 
     v_held := array(
-      select l.lease_id
-      from unnest(p_job_ids, p_lease_ids, p_nonces, p_queue_ids) as a(job_id, lease_id, nonce, queue_id)
+      select a.n
+      from unnest(p_job_ids, p_lease_ids, p_nonces, p_queue_ids) with ordinality as a(job_id, lease_id, nonce, queue_id, n)
       join fencepost.leased l on l.lease_id = a.lease_id
         and l.job_id = a.job_id
         and l.nonce = a.nonce -- guard: sqs_delete.fence
+        and l.queue = p_queue -- guard: sqs_delete.queue
       where a.queue_id = v_queue.id -- guard: sqs_delete.generation
       order by l.lease_id
       for update of l);
     if v_held <> '{}' then
       perform fencepost.finish(
         array_agg(a.job_id), array_agg(a.lease_id), array_agg(a.nonce), array_agg(null::jsonb), true)
-      from (select distinct on (a.lease_id) * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
-            where a.lease_id = any (v_held)) a;
-      for i in 1 .. cardinality(p_lease_ids) loop
-        if p_lease_ids[i] = any (v_held) then
-          v_answers[i] := 'deleted';
-        end if;
+      from (select distinct on (a.lease_id) *
+            from unnest(p_job_ids, p_lease_ids, p_nonces) with ordinality as a(job_id, lease_id, nonce, n)
+            where a.n = any (v_held)) a; -- guard: sqs_delete.true_receipt (of one lease there may be a forged one, too)
+      foreach v_n in array v_held loop
+        v_answers[v_n] := 'deleted';
       end loop;
     end if;
     exit when array_position(v_answers, null) is null;

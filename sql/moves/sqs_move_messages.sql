@@ -37,6 +37,16 @@ begin
   end if;
   v_limit := coalesce(v_task.per_second, p_limit); -- all that it may in this second: the next turn is in the next one
 
+  -- The queues that they go to, shared, against their deletion.
+  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), t.lock)
+  from (
+    select distinct hashtext(coalesce(v_task.destination, j.dead_from)) as lock
+    from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
+          order by r.priority, r.seq limit v_limit) h
+    join fencepost.job j on j.id = h.job_id
+    where coalesce(v_task.destination, j.dead_from) is not null
+    order by 1
+  ) t;
   select min(coalesce(v_task.destination, j.dead_from, '?')) into v_lost
   from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
         order by r.priority, r.seq limit v_limit) h
@@ -74,8 +84,7 @@ begin
       array_agg(m.new_id order by m.n), array_agg(case when m.task = v_task.source then m.target else m.task end order by m.n),
       array_agg(m.payload order by m.n), array_agg(m.target order by m.n), array_agg(0::smallint), array_agg(0::bigint),
       array_agg(m.failures_max order by m.n), array_agg(5::smallint), array_agg(30000),
-      array_agg(case when v_task.source like '%.fifo' then fencepost.sqs_group_gate(
-        m.target, substr(m.gates -> 0 ->> 'key', length('fifo:sqs/' || v_task.source || '/') + 1)) end order by m.n), true)
+      array_agg(fencepost.sqs_moved_gates(m.gates, v_task.source, m.target) order by m.n), true)
     from (
       select a.*, j.task, j.payload, j.gates, coalesce(v_task.destination, j.dead_from) as target
       from unnest(v_new, v_old, v_failures_max) with ordinality as a(new_id, old_id, failures_max, n)

@@ -26,9 +26,13 @@ language plpgsql
 as $$
 begin
   perform fencepost.durable();
+  if p_name like '%.fifo' and p_after -> 'delaySeconds' <> p_before -> 'delaySeconds' then
+    -- Waits for sends in flight, which have read the old delay.
+    perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_queue.set_sends
+  end if;
   update fencepost.sqs_queue q
   set settings = p_after, modified_at = fencepost.clock()
-  where q.name = p_name and q.settings = p_before; -- guard: sqs_queue.set_before
+  where q.name = p_name and q.settings in (p_before, p_after); -- guard: sqs_queue.set_before (a repeat finds what it has set)
   if not found then
     return case when exists (select 1 from fencepost.sqs_queue q where q.name = p_name) then 'changed' else 'no_queue' end;
   end if;
@@ -87,44 +91,60 @@ set jit = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_freed text[];
+  v_until bigint := (select s.last_value from fencepost.job_seq s); -- what comes later was not there when it began
 begin
-  with ready as (
-    delete from fencepost.ready r where r.queue = p_queue
-    returning r.job_id, r.tries, r.releases, r.failures, r.losses, r.gates, r.held
-  ), delayed as (
-    delete from fencepost.delayed d where d.queue = p_queue
-    returning d.job_id, d.tries, d.releases, d.failures, d.losses, d.gates, d.held
-  ), waiting as (
-    delete from fencepost.waiting w where w.queue = p_queue
-    returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
-  ), gone as (
-    select * from ready union all select * from delayed union all select * from waiting
-  ), put as (
-    insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
-    select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
-    from gone g
-  )
-  select array_agg(k) into v_freed
-  from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
-  where g.gates is not null;
+  -- What moves from place to place meanwhile can be missed in both: once more, until one snapshot shows nothing.
+  for v_round in 1 .. 100 loop -- guard: sqs_queue.clear_again
+    with ready as (
+      delete from fencepost.ready r where r.queue = p_queue and r.seq <= v_until
+      returning r.job_id, r.tries, r.releases, r.failures, r.losses, r.gates, r.held
+    ), delayed as (
+      delete from fencepost.delayed d where d.queue = p_queue and d.seq <= v_until
+      returning d.job_id, d.tries, d.releases, d.failures, d.losses, d.gates, d.held
+    ), waiting as (
+      delete from fencepost.waiting w where w.queue = p_queue and w.seq <= v_until
+      returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
+    ), gone as (
+      select * from ready union all select * from delayed union all select * from waiting
+    ), put as (
+      insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
+      select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
+      from gone g
+    )
+    select v_freed || array_agg(k) into v_freed
+    from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
+    where g.gates is not null;
 
-  -- A new statement: what was received while the first one waited is in flight now.
-  perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null order by l.lease_id for update;
-  with gone as (
-    delete from fencepost.leased l where l.queue = p_queue and l.visible_at is not null -- guard: sqs_queue.clear_in_flight
-    returning l.*
-  ), logged as (
-    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
-    select g.job_id, g.lease_id, g.nonce, fencepost.clock(), g.claimed_at, g.started_at, 'cancelled', g.worker, p_reason
-    from gone g
-  ), put as (
-    insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
-    select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
-    from gone g
-  )
-  select v_freed || array_agg(k) into v_freed -- guard: sqs_queue.clear_slots
-  from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
-  where g.gates is not null;
+    -- A new statement: what was received while the first one waited is in flight now.
+    perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null and l.seq <= v_until
+    order by l.lease_id
+    for update;
+    with gone as (
+      delete from fencepost.leased l
+      where l.queue = p_queue and l.visible_at is not null -- guard: sqs_queue.clear_in_flight
+        and l.seq <= v_until
+      returning l.*
+    ), logged as (
+      insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)
+      select g.job_id, g.lease_id, g.nonce, fencepost.clock(), g.claimed_at, g.started_at, 'cancelled', g.worker, p_reason
+      from gone g
+    ), put as (
+      insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
+      select g.job_id, fencepost.clock(), 'discarded', g.tries, g.releases, g.failures, g.losses, p_reason
+      from gone g
+    )
+    select v_freed || array_agg(k) into v_freed -- guard: sqs_queue.clear_slots
+    from gone g cross join lateral unnest(g.gates[1 : g.held]) as k
+    where g.gates is not null;
+    exit when not exists (
+      select 1 from fencepost.ready r where r.queue = p_queue and r.seq <= v_until
+      union all
+      select 1 from fencepost.delayed d where d.queue = p_queue and d.seq <= v_until
+      union all
+      select 1 from fencepost.waiting w where w.queue = p_queue and w.seq <= v_until
+      union all
+      select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null and l.seq <= v_until);
+  end loop;
   if v_freed is not null then
     perform fencepost.admit(fencepost.hand_over(v_freed, true), true, false);
   end if;

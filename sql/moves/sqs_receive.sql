@@ -1,16 +1,16 @@
--- sqs_receive(queue, max, visible_ms, receiver, attempt, in_flight_max)
+-- sqs_receive(queue, max, visible_ms, receiver, attempt, in_flight_max, turn, again)
 --   → (answer, queue_id, job_id, lease_id, nonce, tries, seq, created_at, received_at, payload, dead_from)
 --
 -- Move: ready → leased, by claim, with a lease that has no heartbeat and lasts `visible_ms` (null: what the queue says). What is
 -- in the way is done first: leases that have run out, what is due, gates with room, dead letters.
 -- Of a FIFO queue also the followers of the messages claimed, under the same gate, in their order.
 -- `attempt` names a try of a FIFO queue's receiver: repeated, it answers the same messages with the same leases, which then
--- last anew.
+-- last anew. (receiver, turn) names any other call: repeated with `again` after a lost reply, it answers what it took then.
 -- Answers: `received`; or one row: `no_queue`; `over_limit` if `in_flight_max` are received and not deleted.
--- Locks: those of lose, promote, admit and claim, none of which waits; the attempt's advisory lock.
+-- Locks: those of lose, promote, admit and claim, none of which waits; the advisory lock of the attempt, or the turn.
 create or replace function fencepost.sqs_receive(
   p_queue text, p_max integer, p_visible_ms integer default null, p_receiver text default 'sqs', p_attempt text default null,
-  p_in_flight_max integer default null
+  p_in_flight_max integer default null, p_turn bigint default null, p_again boolean default false
 ) returns table (
   answer text, queue_id bigint, job_id uuid, lease_id bigint, nonce bigint, tries integer, seq bigint,
   created_at timestamptz, received_at timestamptz, payload jsonb, dead_from text
@@ -26,7 +26,8 @@ declare
   v_dead text;
   v_leases bigint[];
   v_nonce bigint;
-  v_gates text[];
+  v_now timestamptz;
+  v_again boolean;
 begin
   perform fencepost.durable();
   select * into v_queue from fencepost.sqs_queue q where q.name = p_queue;
@@ -41,16 +42,21 @@ begin
     v_tries_max := (v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer;
   end if;
 
-  if exists (select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at <= fencepost.clock()) then
+  v_now := fencepost.clock(); -- a function that is called for every row is no use for an index
+  if exists (select 1 from fencepost.leased l where l.queue = p_queue and l.visible_at <= v_now) then
     perform fencepost.lose(1000, p_queue); -- guard: sqs_receive.lose
   end if;
-  if exists (select 1 from fencepost.delayed d where d.due_at <= fencepost.clock()) then
+  if exists (select 1 from fencepost.delayed d where d.due_at <= v_now) then
     perform fencepost.promote(1000);
   end if;
   if exists (select 1 from fencepost.nudge) then
     perform fencepost.admit(null, true, true, 20);
   end if;
-  if v_tries_max is not null then
+  if v_tries_max is not null
+    -- Against its deletion. If that is under way, dead letters stay where they are.
+    and pg_try_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(v_dead)) -- guard: sqs_receive.target
+    and exists (select 1 from fencepost.sqs_queue d where d.name = v_dead)
+  then
     perform fencepost.sqs_dead_letters(v_queue.name, v_dead, v_tries_max, p_max);
   end if;
   if p_in_flight_max is not null and (
@@ -65,19 +71,23 @@ begin
   into v_leases, v_nonce
   from fencepost.claim(
     p_queue, p_max, case when p_attempt is null then p_receiver else 'sqs/' || v_queue.id || '/' || p_attempt end,
-    p_turn => case when p_attempt is not null then 0 end, p_again => p_attempt is not null,
+    p_turn => case when p_attempt is null then p_turn else 0 end,
+    p_again => p_again or p_attempt is not null, -- guard: sqs_receive.again
     p_visible_ms => v_visible_ms, p_tries_max => v_tries_max) c;
   if v_leases is null then
     return;
   end if;
   if p_queue like '%.fifo' then
-    if p_attempt is not null then
+    -- Leases that are older than this transaction: the attempt's own, which it gets again, and nothing besides.
+    v_again := (p_again or p_attempt is not null) and not exists (
+      select 1 from fencepost.leased l where l.lease_id = any (v_leases) and l.xmin = pg_current_xact_id()::xid);
+    if v_again then
       update fencepost.leased l
       set visible_at = fencepost.clock() + v_visible_ms * interval '1 ms',
           expires_at = fencepost.clock() + v_visible_ms * interval '1 ms'
       where l.lease_id = any (v_leases);
     end if;
-    if cardinality(v_leases) < p_max then
+    if cardinality(v_leases) < p_max and not v_again then -- guard: sqs_receive.same_messages
       v_leases := v_leases || fencepost.sqs_followers(
         v_leases, p_max - cardinality(v_leases), v_visible_ms, coalesce(v_tries_max, 2147483647));
     end if;
@@ -113,7 +123,10 @@ declare
   v_taken integer;
 begin
   for v_head in
-    select l.* from fencepost.leased l where l.lease_id = any (p_leases) and cardinality(l.gates) = 1 order by l.seq
+    select l.* from fencepost.leased l
+    where l.lease_id = any (p_leases) and cardinality(l.gates) = 1
+      and starts_with(l.gates[1], 'fifo:sqs/' || l.queue || '/') -- guard: sqs_receive.follower_group (no other gate is this queue's)
+    order by l.seq
   loop
     exit when cardinality(v_leases) >= p_max;
     perform 1 from fencepost.gate g
@@ -178,9 +191,7 @@ begin
       update fencepost.job j
       set queue = p_target, dead_from = p_queue,
           task = case when j.task = p_queue then p_target else j.task end,
-          gates = case when p_queue like '%.fifo'
-            then fencepost.sqs_group_gate(p_target, substr(j.gates -> 0 ->> 'key', length('fifo:sqs/' || p_queue || '/') + 1))
-            else j.gates end
+          gates = fencepost.sqs_moved_gates(j.gates, p_queue, p_target)
       from gone g
       where j.id = g.job_id
       returning j.id, j.task, j.gates

@@ -12,7 +12,7 @@
 -- Answers, by the number of the entry: `sent`; `recorded`; `duplicate` (FIFO: the message that was sent before); `too_large`;
 --   `no_dedup_id`; or one row without a number: `no_queue`, `not_registered`.
 -- Locks: the queue, shared, against its deletion; new keys of the ledger in order: one that a try still in flight has
---   inserted is waited for; keys of sqs_dedup in order; then those of enqueue_many.
+--   inserted is waited for; keys of sqs_dedup in order; message groups in order; then those of enqueue_many.
 create or replace function fencepost.sqs_send(
   p_server text, p_queue text, p_keys bytea[], p_ids uuid[], p_payloads jsonb[], p_sizes integer[], p_delays_ms bigint[],
   p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[]
@@ -95,6 +95,14 @@ begin
 
   if v_fifo and v_send <> '{}' then
     v_send := fencepost.sqs_first_sends(v_queue, v_send, p_ids, p_groups, p_dedup_ids); -- guard: sqs_send.dedup
+  end if;
+  if v_fifo and v_send <> '{}' then
+    -- Sequence numbers of a group are drawn by one send at a time, until it has committed: a later one that committed first
+    -- would be received first. A few locks for all groups of a queue: the server has room for only so many.
+    perform pg_advisory_xact_lock(hashtext('fencepost.sqs.group'), l.lock) -- guard: sqs_send.group_order
+    from (
+      select distinct hashtext(p_queue || '/' || (hashtext(p_groups[i]) & 63)) as lock from unnest(v_send) as i order by 1
+    ) l;
   end if;
   if v_send <> '{}' then
     if not v_fifo then
@@ -200,4 +208,14 @@ create or replace function fencepost.sqs_group_gate(p_queue text, p_group text) 
 language sql immutable
 as $$
   select jsonb_build_array(jsonb_build_object('key', 'fifo:sqs/' || p_queue || '/' || p_group, 'limit', 1, 'onFull', 'wait'))
+$$;
+
+-- The gates of a job that moves to another queue: a message group is one of that queue. A job that no client of SQS has sent
+-- may have none, or others.
+create or replace function fencepost.sqs_moved_gates(p_gates jsonb, p_from text, p_to text) returns jsonb
+language sql immutable
+as $$
+  select case when starts_with(p_gates -> 0 ->> 'key', 'fifo:sqs/' || p_from || '/')
+    then fencepost.sqs_group_gate(p_to, substr(p_gates -> 0 ->> 'key', length('fifo:sqs/' || p_from || '/') + 1))
+    else p_gates end
 $$;

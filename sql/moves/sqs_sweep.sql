@@ -45,9 +45,30 @@ begin
     ) f
     cross join lateral (select j.created_at from fencepost.job j where j.id = f.job_id offset 0) j
     where k.rank is not null and j.created_at < k.before
+  ), line as materialized (
+    -- Each group that waits, its first message: whatever else waits is younger.
+    with recursive groups as (
+      select d.name, d.before, (
+        select f.gate from fencepost.waiting f
+        where f.gate >= 'fifo:sqs/' || d.name || '/' and f.gate < 'fifo:sqs/' || d.name || '0' order by f.gate limit 1) as gate
+      from due d
+      where d.name like '%.fifo'
+      union all
+      select k.name, k.before, (
+        select f.gate from fencepost.waiting f
+        where f.gate > k.gate and f.gate < 'fifo:sqs/' || k.name || '0' order by f.gate limit 1)
+      from groups k
+      where k.gate is not null
+    )
+    select k.*
+    from groups k
+    cross join lateral (select f.job_id from fencepost.waiting f where f.gate = k.gate order by f.rank, f.seq limit 1) f
+    cross join lateral (select j.created_at from fencepost.job j where j.id = f.job_id offset 0) j
+    where k.gate is not null and j.created_at < k.before
   ), ready as (
     delete from fencepost.ready r
     where r.ctid = any (array(
+      select g.ctid from fencepost.ready g where g.ctid = any (array(
       select q.ctid
       from lane l
       cross join lateral (
@@ -55,20 +76,21 @@ begin
       ) q
       cross join lateral (select j.created_at from fencepost.job j where j.id = q.job_id offset 0) j
       where j.created_at < l.before)) -- guard: sqs_sweep.retention
+      for update skip locked)) -- guard: sqs_sweep.skip_locked
     returning r.job_id, r.tries, r.releases, r.failures, r.losses, r.gates, r.held
   ), waiting as (
     delete from fencepost.waiting w
     where w.ctid = any (array(
+      select g.ctid from fencepost.waiting g where g.ctid = any (array(
       select q.ctid
-      from due d
+      from line l
       cross join lateral (
-        select f.ctid, f.job_id from fencepost.waiting f
-        where f.gate >= 'fifo:sqs/' || d.name || '/' and f.gate < 'fifo:sqs/' || d.name || '0'
-        limit 100 * p_limit
+        select f.ctid, f.job_id from fencepost.waiting f where f.gate = l.gate order by f.rank, f.seq limit p_limit
       ) q
       cross join lateral (select j.created_at from fencepost.job j where j.id = q.job_id offset 0) j
-      where d.name like '%.fifo' and j.created_at < d.before
+      where j.created_at < l.before
       limit p_limit))
+      for update skip locked))
     returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
   ), gone as (
     select * from ready union all select * from waiting

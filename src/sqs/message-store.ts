@@ -25,6 +25,9 @@ interface Lines {
   readonly deletes: Coalescer<readonly Receipt[], DeleteAnswers>
 }
 
+/** A message that is larger than this counts for more than one: statements are to have a few megabytes at most. */
+const bytesOfOne = 8_192
+
 /** The messages of all queues, for many callers at a time: what they ask of one queue in the same moment is one statement. */
 export class MessageStore {
   readonly #db: Database
@@ -79,7 +82,7 @@ export class MessageStore {
     return {
       sends: new Coalescer({
         run: async (asks) => parted(asks, await sendMessages(this.#db, this.#server, queue, asks.flat())),
-        weight: (entries) => entries.length,
+        weight: (entries) => entries.reduce((sum, { size }) => sum + Math.max(1, size / bytesOfOne), 0),
         // Two tries of one send must not meet in one statement: the second is to find what the first has recorded.
         apart: (entries) => entries.map(({ key }) => key.toString('base64')),
         mayBeOneOfThem,

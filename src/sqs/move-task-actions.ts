@@ -2,13 +2,14 @@ import { uuidv7 } from 'uuidv7'
 import { cancelMoveTask, listMoveTasks, listSourceNames, readQueue, startMoveTask } from '../store/sqs.js'
 import { arnOf, type Desk } from './desk.js'
 import { invalidParameter } from './rules/parameter-errors.js'
-import { nameFromArn } from './rules/queue-name.js'
+import { isFifoName, nameFromArn } from './rules/queue-name.js'
 import type { SqsAction } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 
 type MoveTaskAction = 'StartMessageMoveTask' | 'CancelMessageMoveTask' | 'ListMessageMoveTasks'
 
 const perSecondMax = 500
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const resultsMax = 10
 
 /** Bringing messages back from a dead-letter queue. */
@@ -30,6 +31,9 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       const source = await existing(input.SourceArn, 'SourceArn')
       const destination =
         input.DestinationArn === undefined ? null : await existing(input.DestinationArn, 'DestinationArn')
+      if (destination !== null && isFifoName(destination) !== isFifoName(source)) {
+        throw invalidParameter('DestinationArn', input.DestinationArn ?? '', 'It must be a queue of the same type.')
+      }
       const perSecond = input.MaxNumberOfMessagesPerSecond ?? null
       if (perSecond !== null && !(perSecond >= 1 && perSecond <= perSecondMax)) {
         throw invalidParameter('MaxNumberOfMessagesPerSecond', perSecond, `It must be between 1 and ${perSecondMax}.`)
@@ -87,8 +91,9 @@ function handleOf(id: string, source: string): string {
 export function taskOf(handle: string): { readonly id: string; readonly source: string } {
   try {
     const told = JSON.parse(Buffer.from(handle, 'base64url').toString()) as { id?: unknown; source?: unknown }
-    if (typeof told.id === 'string' && /^[0-9a-f-]{36}$/.test(told.id) && typeof told.source === 'string') {
-      return { id: told.id, source: told.source }
+    const { id, source } = told
+    if (typeof id === 'string' && uuid.test(id) && typeof source === 'string' && /^[\w.-]+$/.test(source)) {
+      return { id, source }
     }
   } catch {
     // Said below.

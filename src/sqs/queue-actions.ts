@@ -39,6 +39,7 @@ type QueueAction =
   | 'RemovePermission'
 
 const pageMax = 1_000
+const nameCharacters = /^[\w.-]*$/
 /** A change of settings that met another one looks again this often. */
 const changeTriesMax = 20
 
@@ -67,7 +68,8 @@ export function queueActions(desk: Desk): { readonly [A in QueueAction]: SqsActi
     ListQueues: async ({ input, baseUrl, principal }) => {
       const page = pageOf(input.MaxResults, input.NextToken)
       const key = keyOf(desk.keys, principal)
-      const names = await listQueueNames(db, input.QueueNamePrefix ?? '', page.after, page.limit + 1)
+      const prefix = input.QueueNamePrefix ?? ''
+      const names = nameCharacters.test(prefix) ? await listQueueNames(db, prefix, page.after, page.limit + 1) : []
       const shown = names.slice(0, page.limit).filter((name) => !key || isAllowed(key, 'ListQueues', name))
       return {
         ...(shown.length > 0 && { QueueUrls: shown.map((name) => urlOf(desk, baseUrl, name)) }),
@@ -189,7 +191,10 @@ async function checkTarget(
       `Value ${text} for parameter RedrivePolicy is invalid. Reason: ${reason}`,
     )
   }
-  const target = await readQueue<QueueSettings>(desk.db, nameFromArn(redrivePolicy.deadLetterTargetArn) ?? '')
+  const targetName = nameFromArn(redrivePolicy.deadLetterTargetArn) ?? ''
+  // What is dead already would go round and round, and be received by nobody.
+  if (targetName === name) return refuse('A queue cannot be its own dead-letter queue.')
+  const target = await readQueue<QueueSettings>(desk.db, targetName)
   if (!target) return refuse('Dead letter target does not exist.')
   if (!allowsSource(target.settings.redriveAllowPolicy, arnOf(desk, name))) {
     refuse('The dead-letter queue does not allow this queue as a source (RedriveAllowPolicy).')
@@ -211,6 +216,7 @@ function pageOf(maxResults: number | undefined, token: string | undefined): Page
     throw new SqsError('InvalidParameterCombinationException', 'MaxResults is required when NextToken is given.')
   }
   const after = token === undefined ? '' : Buffer.from(token, 'base64url').toString()
+  if (!nameCharacters.test(after)) throw invalidParameter('NextToken', token ?? '', 'It is not a token of this list.')
   return { limit: maxResults ?? pageMax, after, asked: maxResults !== undefined }
 }
 

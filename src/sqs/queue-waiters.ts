@@ -104,7 +104,9 @@ export class QueueWaiters {
 
   async #look(ask: Receive): Promise<ReceiveAnswer> {
     const inFlightMax = (await this.#isCrowded(ask.queue)) ? sqsLimits.inFlightMax : null
-    return this.#options.messages.receive({ ...ask, inFlightMax })
+    const found = await this.#options.messages.receive({ ...ask, inFlightMax })
+    if (found === 'no_queue') this.#counts.delete(ask.queue) // names that anybody can make up are not kept
+    return found
   }
 
   async #isCrowded(queue: string): Promise<boolean> {
@@ -268,6 +270,7 @@ class Line {
     for (const each of [waiter, ...others]) this.#waiters.add(each)
   }
 
+  /** Never rejects: nobody who waits is to blame, and there is the next poll. */
   async #lookWhenDue(): Promise<void> {
     const { db, events } = this.#server
     const dueMs = await readNextVisibleMs(db, this.#queue).catch((error: unknown) => {

@@ -3,7 +3,14 @@ import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
-import { moveMessages, registerServer, retireServer, seeServer, sweepMessages } from '../store/sqs.js'
+import {
+  aboveReadCommitted,
+  moveMessages,
+  registerServer,
+  retireServer,
+  seeServer,
+  sweepMessages,
+} from '../store/sqs.js'
 import { Maintenance } from '../worker/maintenance.js'
 import { authorizer, checkRights } from './authorization.js'
 import type { Desk } from './desk.js'
@@ -61,10 +68,9 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   }
   let http: HttpServer | undefined
   try {
+    // Above it nobody is admitted through the gate of a message group.
+    if (await aboveReadCommitted(db)) db.sayReadCommitted()
     await register()
-    // Above it nobody is admitted through a gate: the messages of FIFO queues would never be received.
-    const [level] = await db.read<{ transaction_isolation: string }>('show transaction_isolation')
-    if (level?.transaction_isolation !== 'read committed') db.sayReadCommitted()
     http = await startHttpServer({
       host: settings.host,
       port: settings.port,

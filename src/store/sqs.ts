@@ -24,6 +24,14 @@ export async function registerServer(
   return db.move('select * from fencepost.sqs_register($1, $2, $3)', () => [server, ledger, deadMs])
 }
 
+/** By a default of the database's or the role's. */
+export async function aboveReadCommitted(db: Database): Promise<boolean> {
+  const rows = await db.read<{ above: boolean }>(
+    `select current_setting('transaction_isolation') <> 'read committed' as above`,
+  )
+  return rows[0]?.above ?? false
+}
+
 /** False if others took this server for dead. */
 export async function seeServer(db: Database, server: string): Promise<boolean> {
   const rows = await db.move<{ known: boolean }>('select fencepost.sqs_see($1) as known', () => [server])
@@ -83,14 +91,19 @@ export async function purgeQueue(
 ): Promise<'purged' | 'no_queue' | 'too_soon'> {
   const rows = await db.move<{ answer: 'purged' | 'no_queue' | 'too_soon' }>(
     'select fencepost.sqs_purge($1, $2) as answer',
-    () => [name, everyMs],
+    (again) => [name, again ? 0 : everyMs], // the purge just before may be ours
   )
   return (rows[0] as (typeof rows)[0]).answer
 }
 
+/** False if there is no such queue; it may have been deleted by a try whose reply was lost. */
 export async function deleteQueue(db: Database, name: string): Promise<boolean> {
-  const rows = await db.move<{ known: boolean }>('select fencepost.sqs_delete_queue($1) as known', () => [name])
-  return (rows[0] as (typeof rows)[0]).known
+  let repeated = false
+  const rows = await db.move<{ known: boolean }>('select fencepost.sqs_delete_queue($1) as known', (again) => {
+    repeated = again
+    return [name]
+  })
+  return repeated || (rows[0] as (typeof rows)[0]).known
 }
 
 const queueColumns = 'id, name, created_at as "createdAt", modified_at as "modifiedAt", settings, tags'
@@ -223,6 +236,7 @@ export interface Receive {
   readonly max: number
   /** Null: what the queue says. */
   readonly visibleMs: number | null
+  /** This process: what it asks is numbered. */
   readonly receiver: string
   readonly attempt: string | null
   /** Null: not looked at. */
@@ -240,15 +254,19 @@ export interface Received extends Fence {
   readonly deadFrom: string | null
 }
 
+let turns = 0
+
+/** After a lost reply it answers what the first try took: these messages are in flight, and nobody else would get them. */
 export async function receiveMessages(
   db: Database,
   ask: Receive,
 ): Promise<readonly Received[] | 'no_queue' | 'over_limit'> {
+  const turn = ++turns
   const rows = await db.move<Received & { answer: 'received' | 'no_queue' | 'over_limit' }>(
     `select answer, queue_id as "queueId", job_id as "jobId", lease_id as "leaseId", nonce, tries, seq,
             created_at as "createdAt", received_at as "receivedAt", payload, dead_from as "deadFrom"
-     from fencepost.sqs_receive($1, $2, $3, $4, $5, $6)`,
-    () => [ask.queue, ask.max, ask.visibleMs, ask.receiver, ask.attempt, ask.inFlightMax],
+     from fencepost.sqs_receive($1, $2, $3, $4, $5, $6, $7, $8)`,
+    (again) => [ask.queue, ask.max, ask.visibleMs, ask.receiver, ask.attempt, ask.inFlightMax, turn, again],
   )
   const refused = rows.find(({ answer }) => answer !== 'received')
   return refused ? (refused.answer as 'no_queue' | 'over_limit') : rows

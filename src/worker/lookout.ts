@@ -75,6 +75,8 @@ export class Lookout {
   restart(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#asleepAs = undefined
+    this.#unseenBy = undefined
     this.#lookMs = lookMsMin
   }
 
