@@ -15,7 +15,7 @@
 -- `suspects` is null.)
 -- Of a group with a limit per process a worker gets only what it has room for.
 -- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
--- `visible_ms`: the lease lasts that long and has no heartbeat (sqs_receive).
+-- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
@@ -173,7 +173,8 @@ begin
         for update skip locked))
       returning r.*
     ), leases as materialized (
-      select nextval('fencepost.lease_seq') as lease_id, o.*
+      select nextval('fencepost.lease_seq') as lease_id,
+             case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, o.* -- guard: claim.secret
       from (
         select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at, j.gates as asked_gates,
                fencepost.clock() as claimed_at, -- guard: claim.clock
@@ -191,7 +192,7 @@ begin
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
          failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at,
          visible_at)
-      select l.lease_id, v_nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
+      select l.lease_id, l.nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
              case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
              l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
              case when l.asked_gates @? '$[*].overrunMs' then l.claimed_at + interval '1 ms' * (
@@ -199,7 +200,7 @@ begin
              l.claimed_at + p_visible_ms * interval '1 ms'
       from leases l
     )
-    select l.job_id, l.lease_id, v_nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
+    select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
            l.created_at, l.started, l.policy
     from leases l

@@ -12,3 +12,12 @@ as $$
       52, 1), 53, 1),
     'hex')::uuid
 $$;
+
+-- secret_nonce() → bigint
+--
+-- For a fence that leaves this system, in a receipt handle: random() is no secret to whoever has seen enough of it.
+create or replace function fencepost.secret_nonce() returns bigint
+language sql volatile parallel safe
+as $$
+  select ('x' || right(gen_random_uuid()::text, 12))::bit(48)::bigint
+$$;

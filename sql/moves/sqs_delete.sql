@@ -16,7 +16,6 @@ as $$
 declare
   v_queue fencepost.sqs_queue;
   v_held integer[];
-  v_n integer;
   v_ask record;
   v_row fencepost.ready;
   v_freed text[] := '{}';
@@ -39,7 +38,7 @@ begin
       where a.answer is null and not exists (select 1 from fencepost.leased l where l.lease_id = a.lease_id))
     then
       for v_ask in
-        select a.n, a.job_id, a.tries, j.priority, j.seq
+        select a.n, a.job_id, a.lease_id, a.nonce, a.tries, j.priority, j.seq
         from unnest(p_job_ids, p_lease_ids, p_nonces, p_tries, p_queue_ids) with ordinality
           as a(job_id, lease_id, nonce, tries, queue_id, n)
         join fencepost.job j on j.id = a.job_id
@@ -59,6 +58,10 @@ begin
                   'deleted_after_its_lease_ran_out');
           v_freed := v_freed || coalesce(v_row.gates[1 : v_row.held], '{}');
           v_answers[v_ask.n] := 'deleted';
+          if v_round = 2 then -- what the first round has kept as said too late was heeded after all
+            update fencepost.attempt t set late_at = null, late_ending = null, late = null
+            where t.job_id = v_ask.job_id and t.lease_id = v_ask.lease_id and t.nonce = v_ask.nonce;
+          end if;
         end if;
       end loop;
     end if;
@@ -70,18 +73,24 @@ begin
         and l.job_id = a.job_id
         and l.nonce = a.nonce -- guard: sqs_delete.fence
         and l.queue = p_queue -- guard: sqs_delete.queue
-      where a.queue_id = v_queue.id -- guard: sqs_delete.generation
-      order by l.lease_id
-      for update of l);
+      where a.queue_id = v_queue.id); -- guard: sqs_delete.generation
     if v_held <> '{}' then
-      perform fencepost.finish(
-        array_agg(a.job_id), array_agg(a.lease_id), array_agg(a.nonce), array_agg(null::jsonb), true)
-      from (select distinct on (a.lease_id) *
-            from unnest(p_job_ids, p_lease_ids, p_nonces) with ordinality as a(job_id, lease_id, nonce, n)
-            where a.n = any (v_held)) a; -- guard: sqs_delete.true_receipt (of one lease there may be a forged one, too)
-      foreach v_n in array v_held loop
-        v_answers[v_n] := 'deleted';
-      end loop;
+      v_answers := array(
+        select case when f.lease_id is not null and a.n = any (v_held) then 'deleted' else v_answers[a.n] end
+        from unnest(p_lease_ids) with ordinality as a(lease_id, n)
+        left join (
+          select f.lease_id
+          from (
+            select array_agg(d.job_id) as jobs, array_agg(d.lease_id) as leases, array_agg(d.nonce) as nonces,
+                   array_agg(null::jsonb) as results
+            from (select distinct on (a.lease_id) *
+                  from unnest(p_job_ids, p_lease_ids, p_nonces) with ordinality as a(job_id, lease_id, nonce, n)
+                  where a.n = any (v_held)) d -- guard: sqs_delete.true_receipt (of one lease there may be a forged one, too)
+          ) h
+          cross join lateral fencepost.finish(h.jobs, h.leases, h.nonces, h.results, true) f
+          where f.answer <> 'stale'
+        ) f on f.lease_id = a.lease_id
+        order by a.n);
     end if;
     exit when array_position(v_answers, null) is null;
   end loop;

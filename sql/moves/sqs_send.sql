@@ -62,6 +62,7 @@ begin
       )
       select coalesce(v_new, '{}') || coalesce(array_agg(m.key), '{}') into v_new from made m;
 
+      exit when cardinality(v_new) = cardinality(p_keys); -- nearly always: no try has come before
       -- A statement of its own: the try that was waited for has committed after the first one's snapshot.
       for v_found in
         select e.n, s.message_id, s.seq
@@ -154,7 +155,7 @@ begin
     where s.queue_id = v_queue.id and s.key = e.key and e.answer in ('sent', 'duplicate');
   end if;
 
-  if v_new is not null then
+  if v_new is not null and (v_ledger = 'read' or array['too_large', 'no_dedup_id'] && v_answers) then
     -- What was refused is judged anew by the next try. A server that only reads leaves no rows, but waited like a writer.
     delete from fencepost.sqs_sent s
     where s.queue_id = v_queue.id and s.key = any (v_new)

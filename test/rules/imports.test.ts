@@ -8,7 +8,7 @@ import { packageRoot } from '../../src/package-root.js'
  * module stands below those that name it, and nothing names itself through another.
  */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  index: ['client', 'config', 'errors', 'events', 'job', 'observe', 'store', 'task', 'worker', 'workflow'],
+  index: ['client', 'config', 'errors', 'events', 'job', 'observe', 'sqs', 'store', 'task', 'worker', 'workflow'],
   cli: [
     'audit',
     'client',

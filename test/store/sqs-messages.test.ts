@@ -163,6 +163,14 @@ describe('a dead letter', () => {
   })
 })
 
+describe('a receipt', () => {
+  it('tells nothing of another one of the same receive', async () => {
+    const { send, receive } = await setupSqs()
+    await send(anEntry(), anEntry(), anEntry())
+    expect(new Set((await receive()).map(({ nonce }) => nonce)).size).toBe(3)
+  })
+})
+
 describe('a purge', () => {
   it('ends what is in flight, too', async () => {
     const { db, send, receive, remove, see, advance, sound } = await setupSqs({ visibilityTimeout: 5 })
