@@ -1,7 +1,10 @@
 import { configDefaults, defineConfig } from 'vitest/config'
 import { systemPrograms } from './test/harness/test-server.js'
 
-const onDatabase = ['test/{store,client,worker,lab,audit,observe,sqs/server}/**/*.test.ts', 'failure-modes/**/*.test.ts']
+const onDatabase = [
+  'test/{store,client,worker,lab,audit,observe,sqs/server}/**/*.test.ts',
+  'failure-modes/**/*.test.ts',
+]
 /**
  * About processes, signals, a pooler, types or what is refused before it reaches the server, not about a version of
  * PostgreSQL: once is enough. So it is for what breaks without its guard, and for its undisturbed course; what the guard

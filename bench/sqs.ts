@@ -1,7 +1,7 @@
 /**
  * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten callers at a time: over HTTP
  * to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
- * interleaved rounds; what is told are medians and ratios of one run.
+ * interleaved rounds, all on the same Node; what is told are medians and ratios of one run.
  *
  *     npm run bench:sqs [-- --messages 20000 --rounds 3 --callers 10 --json]
  */
@@ -91,7 +91,7 @@ interface System {
 }
 
 async function fencepostSystem(url: string, db: Database): Promise<System> {
-  const server = fork(join(import.meta.dirname, 'sqs-server.js'), [url, schema], { execArgv: [] })
+  const server = fork(join(import.meta.dirname, 'sqs-server.js'), [url, schema], { execPath: node24, execArgv: [] })
   const { port } = await told<{ port: number }>(server)
   const round = async () => {
     await db.once(

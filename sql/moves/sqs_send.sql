@@ -30,6 +30,7 @@ declare
   v_ids uuid[] := p_ids;
   v_seqs bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
   v_send integer[];
+  v_some boolean;
   v_failures smallint;
   v_first smallint;
   v_ranks smallint[] := p_ranks;
@@ -81,23 +82,20 @@ begin
   end if;
 
   -- By today's limits, and only now: a try in flight could have been accepted by yesterday's.
-  select array_agg(e.n::integer) filter (where e.size <= (v_queue.settings ->> 'maximumMessageSize')::integer -- guard: sqs_send.size
-      and (not v_fifo or e.given or (v_queue.settings ->> 'contentBasedDeduplication')::boolean))
-  into v_send
-  from unnest(p_sizes, p_dedup_given, v_answers) with ordinality as e(size, given, answer, n)
-  where e.answer is null; -- guard: sqs_send.recorded
-  v_send := coalesce(v_send, '{}');
-  for i in 1 .. cardinality(p_ids) loop
-    if v_answers[i] is null then
-      v_answers[i] := case when i = any (v_send) then 'sent'
-        when p_sizes[i] > (v_queue.settings ->> 'maximumMessageSize')::integer then 'too_large' else 'no_dedup_id' end;
-    end if;
-  end loop;
+  v_answers := array(
+    select case when e.answer is not null then e.answer -- guard: sqs_send.recorded
+                when e.size > (v_queue.settings ->> 'maximumMessageSize')::integer then 'too_large' -- guard: sqs_send.size
+                when v_fifo and not e.given and not (v_queue.settings ->> 'contentBasedDeduplication')::boolean then 'no_dedup_id'
+                else 'sent' end
+    from unnest(p_sizes, p_dedup_given, v_answers) with ordinality as e(size, given, answer, n)
+    order by e.n);
+  v_some := 'sent' = any (v_answers);
 
-  if v_fifo and v_send <> '{}' then
-    v_send := fencepost.sqs_first_sends(v_queue, v_send, p_ids, p_groups, p_dedup_ids); -- guard: sqs_send.dedup
-  end if;
-  if v_fifo and v_send <> '{}' then
+  if v_fifo and v_some then
+    v_send := fencepost.sqs_first_sends( -- guard: sqs_send.dedup
+      v_queue, array(select e.n::integer from unnest(v_answers) with ordinality as e(answer, n) where e.answer = 'sent'), p_ids, p_groups,
+      p_dedup_ids);
+    v_some := v_send <> '{}';
     -- Sequence numbers of a group are drawn by one send at a time, until it has committed: a later one that committed first
     -- would be received first. A few locks for all groups of a queue: the server has room for only so many.
     perform pg_advisory_xact_lock(hashtext('fencepost.sqs.group'), l.lock) -- guard: sqs_send.group_order
@@ -105,7 +103,7 @@ begin
       select distinct hashtext(p_queue || '/' || (hashtext(p_groups[i]) & 63)) as lock from unnest(v_send) as i order by 1
     ) l;
   end if;
-  if v_send <> '{}' then
+  if v_some then
     if not v_fifo then
       select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
       v_ranks := array(
@@ -117,18 +115,21 @@ begin
     end if;
     v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
     perform fencepost.enqueue_many(
-      array_agg(p_ids[i] order by i), array_agg(p_queue), array_agg(p_payloads[i] order by i), array_agg(p_queue),
-      array_agg(v_ranks[i] order by i),
-      array_agg(coalesce(p_delays_ms[i], (v_queue.settings ->> 'delaySeconds')::bigint * 1000) order by i),
-      array_agg(v_failures), array_agg(5::smallint), array_agg(30000),
-      array_agg(case when v_fifo then fencepost.sqs_group_gate(p_queue, p_groups[i]) end order by i),
-      true)
-    from unnest(v_send) as i;
+      array_agg(s.id), array_agg(p_queue), array_agg(s.payload), array_agg(p_queue), array_agg(s.rank),
+      array_agg(coalesce(s.delay_ms, (v_queue.settings ->> 'delaySeconds')::bigint * 1000)),
+      array_agg(v_failures), array_agg(5::smallint), array_agg(30000), array_agg(s.gates), true)
+    from (
+      select e.id, e.payload, e.rank, e.delay_ms, case when v_fifo then fencepost.sqs_group_gate(p_queue, e.grp) end as gates
+      from unnest(p_ids, p_payloads, v_ranks, p_delays_ms, p_groups, v_answers) with ordinality
+        as e(id, payload, rank, delay_ms, grp, answer, n)
+      where e.answer = 'sent' and (not v_fifo or e.n = any (v_send))
+      order by e.n
+    ) s;
     -- A server that waits for messages has to know when the next one is due.
     perform pg_notify('fencepost.ready', p_queue)
     where exists (select 1 from fencepost.sleeper s where s.queue = p_queue)
-      and exists (select 1 from unnest(v_send) as i
-                  where coalesce(p_delays_ms[i], (v_queue.settings ->> 'delaySeconds')::bigint) > 0);
+      and exists (select 1 from unnest(p_delays_ms) as d
+                  where coalesce(d, (v_queue.settings ->> 'delaySeconds')::bigint) > 0);
   end if;
 
   if v_fifo then

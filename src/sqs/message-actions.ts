@@ -254,9 +254,9 @@ function wireMessage(desk: Desk, received: Received, asked: CheckedReceive): Rec
   const md5 = md5OfAttributes(attributes)
   const system = Object.entries({
     SenderId: message.sender,
-    SentTimestamp: String(received.createdAt.getTime()),
+    SentTimestamp: String(received.createdMs),
     ApproximateReceiveCount: String(received.tries),
-    ApproximateFirstReceiveTimestamp: String(received.receivedAt.getTime()),
+    ApproximateFirstReceiveTimestamp: String(received.receivedMs),
     SequenceNumber: message.deduplicationId === undefined ? undefined : sequenceNumber(received.seq),
     MessageDeduplicationId: message.deduplicationId,
     MessageGroupId: message.groupId,

@@ -9,25 +9,38 @@ export interface BodyBudget {
 }
 
 /** Undefined if the caller went away in the middle. Whoever reads a body gives it back to the budget. */
-export async function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer | undefined> {
-  if (isTooLarge(request, budget)) throw tooLarge(budget)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    // The default would destroy the connection with the stream, before the answer is sent.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+export function readBody(request: IncomingMessage, budget: BodyBudget): Promise<Buffer | undefined> {
+  return new Promise((resolve, reject) => {
+    if (isTooLarge(request, budget)) return reject(tooLarge(budget))
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const stop = () => {
+      request.off('data', take).off('end', end).off('error', leave).off('close', leave)
+    }
+    const refuse = (error: SqsError) => {
+      stop()
+      request.pause() // what is left is not read; the answer is sent, and the connection closed
+      budget.usedBytes -= bytes
+      reject(error)
+    }
+    const take = (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length
       budget.usedBytes += chunk.length
-      if (bytes > budget.bodyBytesMax) throw tooLarge(budget)
-      if (budget.usedBytes > budget.allBodiesBytesMax) throw tooManyBodies()
+      if (bytes > budget.bodyBytesMax) refuse(tooLarge(budget))
+      else if (budget.usedBytes > budget.allBodiesBytesMax) refuse(tooManyBodies())
     }
-  } catch (error) {
-    budget.usedBytes -= bytes
-    if (error instanceof SqsError) throw error
-    return undefined
-  }
-  return Buffer.concat(chunks, bytes)
+    const end = () => {
+      stop()
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, bytes))
+    }
+    const leave = () => {
+      stop()
+      budget.usedBytes -= bytes
+      resolve(undefined)
+    }
+    request.on('data', take).on('end', end).on('error', leave).on('close', leave)
+  })
 }
 
 export function isTooLarge(request: IncomingMessage, { bodyBytesMax }: Pick<BodyBudget, 'bodyBytesMax'>): boolean {

@@ -111,7 +111,15 @@ function expiresMsOf(text: string | undefined): number {
   throw incomplete(`X-Amz-Expires must be between 1 and ${expiresSecondsMax} seconds.`)
 }
 
+/** Requests of one second have the same. */
+let lastRead: { readonly text: string; readonly date: Date | undefined } | undefined
+
 function parseBasicIso(text: string): Date | undefined {
+  if (lastRead?.text !== text) lastRead = { text, date: readBasicIso(text) }
+  return lastRead.date
+}
+
+function readBasicIso(text: string): Date | undefined {
   const iso = text.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6.000Z')
   const date = new Date(iso)
   // A day that the calendar does not have would be read as another one, or as none.

@@ -247,9 +247,9 @@ export interface Received extends Fence {
   readonly queueId: number
   readonly tries: number
   readonly seq: number
-  readonly createdAt: Date
+  readonly createdMs: number
   /** For the first time. */
-  readonly receivedAt: Date
+  readonly receivedMs: number
   readonly payload: Json
   readonly deadFrom: string | null
 }
@@ -264,7 +264,8 @@ export async function receiveMessages(
   const turn = ++turns
   const rows = await db.move<Received & { answer: 'received' | 'no_queue' | 'over_limit' }>(
     `select answer, queue_id as "queueId", job_id as "jobId", lease_id as "leaseId", nonce, tries, seq,
-            created_at as "createdAt", received_at as "receivedAt", payload, dead_from as "deadFrom"
+            (extract(epoch from created_at) * 1000)::bigint as "createdMs",
+            (extract(epoch from received_at) * 1000)::bigint as "receivedMs", payload, dead_from as "deadFrom"
      from fencepost.sqs_receive($1, $2, $3, $4, $5, $6, $7, $8)`,
     (again) => [ask.queue, ask.max, ask.visibleMs, ask.receiver, ask.attempt, ask.inFlightMax, turn, again],
   )

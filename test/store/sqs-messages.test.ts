@@ -32,7 +32,7 @@ describe('a message of a standard queue', () => {
     expect(await receive()).toEqual([])
     await advance(2_001)
     const [second] = await receive()
-    expect(second).toMatchObject({ jobId: entry.id, tries: 2, receivedAt: first!.receivedAt })
+    expect(second).toMatchObject({ jobId: entry.id, tries: 2, receivedMs: first!.receivedMs })
     expect(second!.leaseId).not.toBe(first!.leaseId)
     expect(await see(entry.id)).toMatchObject({ place: 'leased', failures: 0, losses: 0, releases: 1 })
     await sound()

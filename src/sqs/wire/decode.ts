@@ -8,15 +8,16 @@ export function decodeMembers(
   path: string,
   read: (name: string, member: Member, path: string) => WireValue | undefined,
 ): WireFields {
-  const fields: [string, WireValue][] = []
-  for (const [name, member] of Object.entries(members)) {
+  const fields: Record<string, WireValue> = {}
+  for (const name in members) {
+    const member = members[name] as Member
     const memberPath = under(path, member.query ?? name)
     const value = read(name, member, memberPath)
     if (name === 'Entries' && isNone(value)) throw emptyBatch(memberPath)
-    if (value !== undefined) fields.push([name, value])
+    if (value !== undefined) fields[name] = value
     else if (member.required) throw missingParameter(memberPath)
   }
-  return Object.fromEntries(fields)
+  return fields
 }
 
 /** Errors name a parameter by its path in the query protocol, in either protocol: `SendMessageBatchRequestEntry.2.Id`. */

@@ -2,12 +2,24 @@ import { SqsError } from '../sqs-error.js'
 import { decodeBase64, decodeMembers, decodeUtf8, isInRange, knownAction, missingParameter, under } from './decode.js'
 import type { DecodedRequest, HttpAnswer, HttpRequest } from './http-message.js'
 import { type ActionName, actions } from './model.js'
-import type { Members, Shape, WireOutput, WireValue } from './shape.js'
+import type { Member, Members, Shape, WireOutput, WireValue } from './shape.js'
 
 /** The AWS JSON 1.0 protocol: the action in a header, the input as the body. */
 
 const contentType = 'application/x-amz-json-1.0'
 const service = 'AmazonSQS'
+
+const isBlob = (shape: Shape): boolean =>
+  shape.kind === 'blob' ||
+  (shape.kind === 'list' && isBlob(shape.item)) ||
+  (shape.kind === 'map' && isBlob(shape.value)) ||
+  (shape.kind === 'structure' && Object.values(shape.members).some((member) => isBlob(member.shape)))
+
+const hasBlobs: ReadonlySet<string> = new Set(
+  Object.entries(actions)
+    .filter(([, { output }]) => Object.values<Member>(output).some(({ shape }) => isBlob(shape)))
+    .map(([name]) => name),
+)
 
 export function decodeJsonRequest(request: Pick<HttpRequest, 'headers' | 'body'>): DecodedRequest {
   const action = targetAction(request.headers['x-amz-target'])
@@ -19,7 +31,8 @@ export function decodeJsonRequest(request: Pick<HttpRequest, 'headers' | 'body'>
 
 export function encodeJsonOutput(action: ActionName, output: WireOutput, requestId: string): HttpAnswer {
   const members: Members = actions[action].output
-  return answer(200, encodeFields(members, output), requestId)
+  // Most answers are their own JSON.
+  return answer(200, hasBlobs.has(action) ? encodeFields(members, output) : output, requestId)
 }
 
 export function encodeJsonError(error: SqsError, requestId: string): HttpAnswer {
@@ -98,12 +111,13 @@ function decodeValue(shape: Shape, value: unknown, path: string): WireValue {
 }
 
 function encodeFields(members: Members, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(members).flatMap(([name, { shape }]) => {
-      const value = fields[name]
-      return value === undefined ? [] : [[name, encodeValue(shape, value)]]
-    }),
-  )
+  const encoded: Record<string, unknown> = {}
+  for (const name in fields) {
+    const value = fields[name]
+    const member = members[name]
+    if (member && value !== undefined) encoded[name] = encodeValue(member.shape, value)
+  }
+  return encoded
 }
 
 /** The types of the table have already said that the value fits its shape. */
@@ -114,6 +128,7 @@ function encodeValue(shape: Shape, value: unknown): unknown {
     case 'list':
       return (value as readonly unknown[]).map((item) => encodeValue(shape.item, item))
     case 'map':
+      if (!isBlob(shape.value)) return value
       return Object.fromEntries(
         Object.entries(value as object).map(([key, item]) => [key, encodeValue(shape.value, item)]),
       )
