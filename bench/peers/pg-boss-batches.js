@@ -12,13 +12,15 @@ const boss = new PgBoss({
 })
 await boss.start()
 await boss.createQueue('bench')
-process.on('message', async () => process.send(await round()))
-process.once('disconnect', async () => {
+process.on('message', () => void round().then((told) => process.send(told)))
+process.once('disconnect', () => void end())
+process.send('ready')
+
+async function end() {
   await boss.getDb().executeSql('drop schema bench_pg_boss cascade')
   await boss.stop({ graceful: false })
   process.exit()
-})
-process.send('ready')
+}
 
 async function round() {
   await boss.deleteAllJobs('bench')
