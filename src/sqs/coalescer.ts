@@ -23,6 +23,7 @@ const weightMax = 500
 const runningMax = 4
 /** With one on its way, another one begins only if it is worth it: what comes meanwhile makes the next one larger. */
 const weightWorthIt = 50
+const gatherMsMax = 2
 
 export class Coalescer<Ask, Answer> {
   readonly #options: CoalescerOptions<Ask, Answer>
@@ -30,6 +31,8 @@ export class Coalescer<Ask, Answer> {
   #waitingWeight = 0
   #running = 0
   #scheduled = false
+  #gathering: NodeJS.Timeout | undefined
+  #last = { asks: 0, weight: 0 }
 
   constructor(options: CoalescerOptions<Ask, Answer>) {
     this.#options = options
@@ -53,8 +56,21 @@ export class Coalescer<Ask, Answer> {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      if (this.#mayBegin()) void this.#run(this.#take())
+      if (!this.#mayBegin()) return
+      if (this.#othersAreComing()) this.#gathering ??= setTimeout(() => this.#begin(), gatherMsMax)
+      else this.#begin()
     })
+  }
+
+  #begin(): void {
+    clearTimeout(this.#gathering)
+    this.#gathering = undefined
+    if (this.#mayBegin()) void this.#run(this.#take())
+  }
+
+  /** Those who have just been answered together mostly ask again together: the first of them waits for the others, a moment. */
+  #othersAreComing(): boolean {
+    return this.#last.asks > 1 && this.#waitingWeight < this.#last.weight * 0.75
   }
 
   #mayBegin(): boolean {
@@ -82,6 +98,7 @@ export class Coalescer<Ask, Answer> {
     }
     this.#waiting = left
     this.#waitingWeight -= total
+    this.#last = { asks: taken.length, weight: total }
     return taken
   }
 

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
 import { changeVisibility, type Received, type Receive, readQueue, type Send, type Sent } from '../store/sqs.js'
 import { arnOf, type Desk, noQueue } from './desk.js'
-import { envelopeOf, messageOf, storedAttributes, wireAttributes } from './message-envelope.js'
+import { envelopeOf, messageOf, type StoredMessage, storedAttributes, wireAttributes } from './message-envelope.js'
 import { type BatchOutcome, checkBatchSize, checkedBatch, eachEntry } from './rules/batch.js'
 import { sqsLimits } from './rules/limits.js'
 import {
@@ -17,7 +17,13 @@ import {
 import { isFifoName, nameFromUrl } from './rules/queue-name.js'
 import type { QueueSettings } from './rules/queue-settings.js'
 import { decodeReceipt, encodeReceipt } from './rules/receipt-handle.js'
-import { attemptOf, type CheckedReceive, checkedReceive, checkedVisibilitySeconds } from './rules/receive.js'
+import {
+  attemptOf,
+  type CheckedReceive,
+  checkedReceive,
+  checkedVisibilitySeconds,
+  type SystemAttributeName,
+} from './rules/receive.js'
 import type { SqsAction } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 import { md5OfAttributes, md5OfBody } from './wire/message-md5.js'
@@ -252,7 +258,25 @@ function wireMessage(desk: Desk, received: Received, asked: CheckedReceive): Rec
   const message = messageOf(received.payload)
   const attributes = wireAttributes(message.attributes, asked.wantsAttribute)
   const md5 = md5OfAttributes(attributes)
-  const system = Object.entries({
+  const system = systemAttributesOf(desk, received, message, asked)
+  return {
+    MessageId: received.jobId,
+    ReceiptHandle: encodeReceipt(received),
+    MD5OfBody: md5OfBody(message.body),
+    Body: message.body,
+    ...(system && { Attributes: system }),
+    ...(md5 !== undefined && { MD5OfMessageAttributes: md5, MessageAttributes: attributes }),
+  }
+}
+
+function systemAttributesOf(
+  desk: Desk,
+  received: Received,
+  message: StoredMessage,
+  { systemAttributes }: CheckedReceive,
+): Record<string, string> | undefined {
+  if (systemAttributes.size === 0) return undefined
+  const all = {
     SenderId: message.sender,
     SentTimestamp: String(received.createdMs),
     ApproximateReceiveCount: String(received.tries),
@@ -262,19 +286,13 @@ function wireMessage(desk: Desk, received: Received, asked: CheckedReceive): Rec
     MessageGroupId: message.groupId,
     AWSTraceHeader: message.traceHeader,
     DeadLetterQueueSourceArn: received.deadFrom === null ? undefined : arnOf(desk, received.deadFrom),
-  }).filter((each): each is [string, string] => each[1] !== undefined && wants(asked, each[0]))
-  return {
-    MessageId: received.jobId,
-    ReceiptHandle: encodeReceipt(received),
-    MD5OfBody: md5OfBody(message.body),
-    Body: message.body,
-    ...(system.length > 0 && { Attributes: Object.fromEntries(system) }),
-    ...(md5 !== undefined && { MD5OfMessageAttributes: md5, MessageAttributes: attributes }),
+  } satisfies Record<SystemAttributeName, string | undefined>
+  const shown: Record<string, string> = {}
+  for (const name of systemAttributes) {
+    const value = all[name]
+    if (value !== undefined) shown[name] = value
   }
-}
-
-function wants({ systemAttributes }: CheckedReceive, name: string): boolean {
-  return (systemAttributes as ReadonlySet<string>).has(name)
+  return Object.keys(shown).length > 0 ? shown : undefined
 }
 
 type Receipt = ReturnType<typeof decodeReceipt>

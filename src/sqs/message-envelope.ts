@@ -49,9 +49,10 @@ export function storedAttributes(attributes: MessageAttributes): Record<string, 
 }
 
 export function wireAttributes(
-  stored: StoredMessage['attributes'] = {},
+  stored: StoredMessage['attributes'],
   wanted: (name: string) => boolean,
 ): MessageAttributes {
+  if (!stored) return {}
   return Object.fromEntries(
     Object.entries(stored)
       .filter(([name]) => wanted(name))

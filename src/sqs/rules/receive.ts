@@ -15,7 +15,7 @@ const systemAttributes = [
   'DeadLetterQueueSourceArn',
 ] as const
 
-type SystemAttributeName = (typeof systemAttributes)[number]
+export type SystemAttributeName = (typeof systemAttributes)[number]
 
 /** ReceiveMessage, by the names of the API. */
 export interface ReceiveInput {

@@ -15,12 +15,6 @@ const isBlob = (shape: Shape): boolean =>
   (shape.kind === 'map' && isBlob(shape.value)) ||
   (shape.kind === 'structure' && Object.values(shape.members).some((member) => isBlob(member.shape)))
 
-const hasBlobs: ReadonlySet<string> = new Set(
-  Object.entries(actions)
-    .filter(([, { output }]) => Object.values<Member>(output).some(({ shape }) => isBlob(shape)))
-    .map(([name]) => name),
-)
-
 export function decodeJsonRequest(request: Pick<HttpRequest, 'headers' | 'body'>): DecodedRequest {
   const action = targetAction(request.headers['x-amz-target'])
   const body = parseBody(request.body)
@@ -31,8 +25,7 @@ export function decodeJsonRequest(request: Pick<HttpRequest, 'headers' | 'body'>
 
 export function encodeJsonOutput(action: ActionName, output: WireOutput, requestId: string): HttpAnswer {
   const members: Members = actions[action].output
-  // Most answers are their own JSON.
-  return answer(200, hasBlobs.has(action) ? encodeFields(members, output) : output, requestId)
+  return answer(200, encodeFields(members, output), requestId)
 }
 
 export function encodeJsonError(error: SqsError, requestId: string): HttpAnswer {
@@ -110,7 +103,9 @@ function decodeValue(shape: Shape, value: unknown, path: string): WireValue {
   }
 }
 
-function encodeFields(members: Members, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function encodeFields(members: Members, fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  // Nearly no message has attributes, and only those have bytes.
+  if (blobsOf(members).every((name) => fields[name] === undefined)) return fields
   const encoded: Record<string, unknown> = {}
   for (const name in fields) {
     const value = fields[name]
@@ -118,6 +113,16 @@ function encodeFields(members: Members, fields: Readonly<Record<string, unknown>
     if (member && value !== undefined) encoded[name] = encodeValue(member.shape, value)
   }
   return encoded
+}
+
+const blobNames = new WeakMap<Members, readonly string[]>()
+
+function blobsOf(members: Members): readonly string[] {
+  const known = blobNames.get(members)
+  if (known) return known
+  const names = Object.keys(members).filter((name) => isBlob((members[name] as Member).shape))
+  blobNames.set(members, names)
+  return names
 }
 
 /** The types of the table have already said that the value fits its shape. */

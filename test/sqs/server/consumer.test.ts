@@ -54,7 +54,7 @@ describe('sqs-consumer', () => {
   })
 
   it('leaves a message whose handler throws, and gets it again when its time is over', async () => {
-    const { sqs, QueueUrl, send, counts } = await setupQueue({ VisibilityTimeout: '1' })
+    const { sqs, QueueUrl, send, counts, advance } = await setupQueue({ VisibilityTimeout: '600' })
     const tries: string[] = []
     const { faults } = start({
       queueUrl: QueueUrl,
@@ -62,7 +62,10 @@ describe('sqs-consumer', () => {
       messageSystemAttributeNames: ['ApproximateReceiveCount'],
       handleMessage: async (message) => {
         tries.push(message.Attributes!['ApproximateReceiveCount'] as string)
-        if (tries.length === 1) throw new Error('not today')
+        if (tries.length === 1) {
+          await advance(600_001)
+          throw new Error('not today')
+        }
         return message
       },
     })
