@@ -68,6 +68,25 @@ describe('two sends', () => {
   })
 })
 
+describe('a receive', () => {
+  it('answers a message that was sent while it was under way: it is not leased for nobody', async () => {
+    const { connect, send, sql } = await setupSqs()
+    const [other, receiver] = [await connect(), await connect()]
+    // Where a receive waits for its own first try, after its statement has begun.
+    const name = `(select substring(prosrc from 'xact_lock.hashtext.''([^'']*)') from pg_proc where proname = 'claim')`
+    const lock = `hashtext(${name}), hashtext('r1/7')`
+    await other.query(`select pg_advisory_lock(${lock})`)
+    const found = receiver.query(`select job_id from fencepost.sqs_receive('q', 10, null, 'r1', null, null, 7, false)`)
+    await expect
+      .poll(() => sql(`select 1 from pg_locks where not granted and locktype = 'advisory'`), { timeout: 10_000 })
+      .not.toEqual([])
+    const entry = anEntry()
+    await send(entry)
+    await other.query(`select pg_advisory_unlock(${lock})`)
+    expect((await found).rows).toEqual([{ job_id: entry.id }])
+  })
+})
+
 describe('a send with a rank', () => {
   it('never places a message before the one that is received next', async () => {
     const { send, receive } = await setupSqs()
