@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { purgeQueue, type Send, sweepMessages } from '../../src/store/sqs.js'
+import { type Send, sweepMessages } from '../../src/store/sqs-messages.js'
+import { purgeQueue } from '../../src/store/sqs-queues.js'
 import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../../test/harness/sqs.js'
 

@@ -2,16 +2,14 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Database, Queryable } from '../store/database.js'
 import {
   changeVisibility,
-  createQueue,
   deleteMessages,
   type Received,
-  readQueue,
   receiveMessages,
-  registerServer,
   type Send,
   sendMessages,
-  setQueue,
-} from '../store/sqs.js'
+} from '../store/sqs-messages.js'
+import { createQueue, readQueue, setQueue } from '../store/sqs-queues.js'
+import { registerServer } from '../store/sqs-servers.js'
 
 export interface SqsStepsOptions {
   readonly db: Database

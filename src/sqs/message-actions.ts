@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { uuidv7 } from 'uuidv7'
-import { changeVisibility, type Received, type Receive, readQueue, type Send, type Sent } from '../store/sqs.js'
+import { changeVisibility, type Received, type Receive, type Send, type Sent } from '../store/sqs-messages.js'
+import { readQueue } from '../store/sqs-queues.js'
 import { arnOf, type Desk, noQueue } from './desk.js'
 import { envelopeOf, messageOf, type StoredMessage, storedAttributes, wireAttributes } from './message-envelope.js'
 import { type BatchOutcome, checkBatchSize, checkedBatch, eachEntry } from './rules/batch.js'

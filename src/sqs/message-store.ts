@@ -11,7 +11,7 @@ import {
   type Send,
   type Sent,
   sendMessages,
-} from '../store/sqs.js'
+} from '../store/sqs-messages.js'
 import { Coalescer } from './coalescer.js'
 import { isFifoName } from './rules/queue-name.js'
 

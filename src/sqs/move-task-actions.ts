@@ -1,5 +1,6 @@
 import { uuidv7 } from 'uuidv7'
-import { cancelMoveTask, listMoveTasks, listSourceNames, readQueue, startMoveTask } from '../store/sqs.js'
+import { cancelMoveTask, listMoveTasks, startMoveTask } from '../store/sqs-move-tasks.js'
+import { listSourceNames, readQueue } from '../store/sqs-queues.js'
 import { arnOf, type Desk } from './desk.js'
 import { invalidParameter } from './rules/parameter-errors.js'
 import { isFifoName, nameFromArn } from './rules/queue-name.js'

@@ -9,7 +9,7 @@ import {
   type SqsQueue,
   setQueue,
   setTags,
-} from '../store/sqs.js'
+} from '../store/sqs-queues.js'
 import { arnOf, type Desk, noQueue, urlOf } from './desk.js'
 import { invalidParameter } from './rules/parameter-errors.js'
 import { policyWithoutPermission, policyWithPermission } from './rules/permissions.js'

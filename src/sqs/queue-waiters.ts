@@ -1,6 +1,6 @@
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
-import { countInFlight, type Receive, readNextVisibleMs } from '../store/sqs.js'
+import { countInFlight, type Receive, readNextVisibleMs } from '../store/sqs-messages.js'
 import { awake, fallAsleep, readyChannel } from '../store/worker.js'
 import { Lookout } from '../worker/lookout.js'
 import type { MessageStore, ReceiveAnswer } from './message-store.js'

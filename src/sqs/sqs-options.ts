@@ -1,6 +1,6 @@
 import { FencepostError, shown } from '../errors.js'
 import { defaults, limits } from '../limits.js'
-import type { Ledger } from '../store/sqs.js'
+import type { Ledger } from '../store/sqs-servers.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkOptionNames } from '../task/options.js'
 import { defaultAccount, defaultRegion } from './rules/queue-name.js'

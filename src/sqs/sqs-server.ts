@@ -3,14 +3,9 @@ import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
-import {
-  aboveReadCommitted,
-  moveMessages,
-  registerServer,
-  retireServer,
-  seeServer,
-  sweepMessages,
-} from '../store/sqs.js'
+import { sweepMessages } from '../store/sqs-messages.js'
+import { moveMessages } from '../store/sqs-move-tasks.js'
+import { aboveReadCommitted, registerServer, retireServer, seeServer } from '../store/sqs-servers.js'
 import { Maintenance } from '../worker/maintenance.js'
 import { authorizer, checkRights } from './authorization.js'
 import type { Desk } from './desk.js'

@@ -3,17 +3,16 @@ import { expect } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import {
   changeVisibility,
-  createQueue,
   deleteMessages,
   type Receipt,
   type Receive,
   receiveMessages,
-  registerServer,
   type Send,
   type Sent,
   sendMessages,
-  setQueue,
-} from '../../src/store/sqs.js'
+} from '../../src/store/sqs-messages.js'
+import { createQueue, setQueue } from '../../src/store/sqs-queues.js'
+import { registerServer } from '../../src/store/sqs-servers.js'
 import { setup } from './setup.js'
 
 export const plainSettings = {

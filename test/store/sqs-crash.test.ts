@@ -3,19 +3,15 @@ import { describe, expect, it } from 'vitest'
 import type { Database } from '../../src/store/database.js'
 import {
   changeVisibility,
-  createQueue,
   deleteMessages,
-  deleteQueue,
-  moveMessages,
-  purgeQueue,
   receiveMessages,
-  registerServer,
   type Send,
   sendMessages,
-  setQueue,
-  startMoveTask,
   sweepMessages,
-} from '../../src/store/sqs.js'
+} from '../../src/store/sqs-messages.js'
+import { moveMessages, startMoveTask } from '../../src/store/sqs-move-tasks.js'
+import { createQueue, deleteQueue, purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
+import { registerServer } from '../../src/store/sqs-servers.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, plainSettings, setupSqs } from '../harness/sqs.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { sweepMessages } from '../../src/store/sqs.js'
+import { sweepMessages } from '../../src/store/sqs-messages.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { aGrouped, plainSettings, setupSqs, stored } from '../harness/sqs.js'
 

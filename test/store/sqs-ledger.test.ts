@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import {
-  deleteQueue,
-  type Ledger,
-  purgeQueue,
-  registerServer,
-  seeServer,
-  type Send,
-  sendMessages,
-  sweepMessages,
-} from '../../src/store/sqs.js'
+import { type Send, sendMessages, sweepMessages } from '../../src/store/sqs-messages.js'
+import { deleteQueue, purgeQueue } from '../../src/store/sqs-queues.js'
+import { type Ledger, registerServer, seeServer } from '../../src/store/sqs-servers.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
 
 /** The same entry, as a client sends it again: what the server makes anew each time is new. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { purgeQueue } from '../../src/store/sqs.js'
+import { purgeQueue } from '../../src/store/sqs-queues.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { anEntry, plainSettings, setupSqs } from '../harness/sqs.js'
 

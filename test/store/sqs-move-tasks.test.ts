@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { cancelMoveTask, listMoveTasks, moveMessages, startMoveTask } from '../../src/store/sqs.js'
+import { cancelMoveTask, listMoveTasks, moveMessages, startMoveTask } from '../../src/store/sqs-move-tasks.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, setupSqs } from '../harness/sqs.js'
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { purgeQueue, setQueue, sweepMessages } from '../../src/store/sqs.js'
+import { sweepMessages } from '../../src/store/sqs-messages.js'
+import { purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
 import { aGrouped, anEntry, plainSettings, setupSqs } from '../harness/sqs.js'
 
 const ids = (messages: readonly { jobId: string }[]) => messages.map(({ jobId }) => jobId)

@@ -4,12 +4,11 @@ import { loseExpired } from '../../src/store/lease.js'
 import {
   changeVisibility,
   deleteMessages,
-  type Ledger,
   receiveMessages,
-  registerServer,
   type Send,
   sendMessages,
-} from '../../src/store/sqs.js'
+} from '../../src/store/sqs-messages.js'
+import { type Ledger, registerServer } from '../../src/store/sqs-servers.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'

@@ -5,15 +5,13 @@ import { Database } from '../../src/store/database.js'
 import {
   changeVisibility,
   deleteMessages,
-  deleteQueue,
-  purgeQueue,
   readNextVisibleMs,
   receiveMessages,
   sendMessages,
-  setQueue,
-  startMoveTask,
   sweepMessages,
-} from '../../src/store/sqs.js'
+} from '../../src/store/sqs-messages.js'
+import { startMoveTask } from '../../src/store/sqs-move-tasks.js'
+import { deleteQueue, purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
 import { Session } from '../harness/session.js'
 import { untilBlocked, untilBlockedBy } from '../harness/blocked.js'
 import { aGrouped, anEntry, setupSqs } from '../harness/sqs.js'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { CreateQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
 import { describe, expect, it } from 'vitest'
 import type { SqsServer } from '../../../src/sqs/sqs-server.js'
-import type { Ledger } from '../../../src/store/sqs.js'
+import type { Ledger } from '../../../src/store/sqs-servers.js'
 import { setupServer } from './setup.js'
 
 const ledgers: readonly Ledger[] = ['off', 'read', 'on']

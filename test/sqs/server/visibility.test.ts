@@ -4,7 +4,7 @@ import {
   SendMessageBatchCommand,
 } from '@aws-sdk/client-sqs'
 import { describe, expect, it } from 'vitest'
-import { sweepMessages } from '../../../src/store/sqs.js'
+import { sweepMessages } from '../../../src/store/sqs-messages.js'
 import { bodies, refusal, setupQueue, setupServer } from './setup.js'
 
 describe('a delay', () => {
