@@ -6,7 +6,8 @@ create or replace function fencepost.claim(
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb
+  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb, seq bigint,
+  dead_from text, first_claimed_at timestamptz
 )
 language plpgsql
 as $$
@@ -29,6 +30,7 @@ begin
       returning *
     )
     select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
-           l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false, j.policy
+           l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false, j.policy,
+           l.seq, null::text, l.claimed_at
     from put l join fencepost.job j on j.id = l.job_id;
 end $$;

@@ -1,6 +1,6 @@
 -- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
---      claimed_at, expires_at, lease_ms, created_at, started, policy)
+--      claimed_at, expires_at, lease_ms, created_at, started, policy, seq, dead_from, first_claimed_at)
 --
 -- Move: ready → leased, for at most `limit` jobs of the queue, by priority (smaller first) and then by seq.
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
@@ -16,6 +16,7 @@
 -- Of a group with a limit per process a worker gets only what it has room for.
 -- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
 -- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
+-- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
@@ -26,7 +27,8 @@ create or replace function fencepost.claim(
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb
+  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb, seq bigint,
+  dead_from text, first_claimed_at timestamptz
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -55,7 +57,9 @@ begin
       return query
         select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
                l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at,
-               l.started_at is not null, j.policy
+               l.started_at is not null, j.policy, l.seq, j.dead_from,
+               case when l.visible_at is not null then coalesce((
+                 select min(a.claimed_at) from fencepost.attempt a where l.tries > 1 and a.job_id = l.job_id), l.claimed_at) end
         from fencepost.leased l
         join fencepost.job j on j.id = l.job_id
         where l.worker = p_worker and l.turn = p_turn and l.queue = p_queue
@@ -176,7 +180,8 @@ begin
       select nextval('fencepost.lease_seq') as lease_id,
              case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, o.* -- guard: claim.secret
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at, j.gates as asked_gates,
+        select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at,
+               j.gates as asked_gates, j.dead_from,
                fencepost.clock() as claimed_at, -- guard: claim.clock
                (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
@@ -202,7 +207,9 @@ begin
     )
     select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
-           l.created_at, l.started, l.policy
+           l.created_at, l.started, l.policy, l.seq, l.dead_from,
+           case when p_visible_ms is not null then coalesce((
+             select min(a.claimed_at) from fencepost.attempt a where l.try > 1 and a.job_id = l.job_id), l.claimed_at) end
     from leases l
     order by l.priority, l.seq;
 end $$;

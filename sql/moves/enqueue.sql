@@ -2,7 +2,7 @@
 --              run, run_task, ordinal, first_item, policy) → (job_id, answer)
 -- enqueue(task, payload, …) → (job_id, answer): the same for one job, with defaults, for psql and triggers
 --
--- Move: ∅ → delayed, if it has a delay, otherwise place().
+-- Move: ∅ → delayed, if it has a delay; → ready, if it has no gates; otherwise place().
 -- Answers: `enqueued`; `existing` if a job with this id, task and payload is there already, wherever it is now: it is
 --   not touched. That is what makes an enqueue safe to repeat after a lost reply. For a job that does not want to wait at
 --   a full gate: `discarded`, or `pending` if that will be decided later, as it is in a transaction of the caller's.
@@ -24,7 +24,8 @@ as $$
 #variable_conflict use_column
 declare
   v_made uuid[];
-  v_ready fencepost.ready[];
+  v_gated fencepost.ready[];
+  v_queues text[];
   v_conflict uuid;
   v_calls fencepost.nudge[];
   v_impatient boolean;
@@ -55,19 +56,27 @@ begin
            fencepost.gate_keys(m.gates), case when m.gates is not null then 0 end, fencepost.local_limit(m.gates)
     from made m
     where m.due_at is not null
+  ), plain as ( -- what place() would do, without the way there and back
+    insert into fencepost.ready
+      (job_id, seq, tries, releases, priority, failures, losses, failures_max, losses_max, queue, task)
+    select m.id, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task
+    from made m
+    where m.due_at is null and m.gates is null -- guard: enqueue.plain
+    order by m.seq
   )
-  select array_agg(m.id),
+  select array_agg(m.id), array_agg(distinct m.queue) filter (where m.due_at is null and m.gates is null),
          array_agg(row(m.id, m.seq, 0, 0, m.priority, 0, 0, m.failures_max, m.losses_max, m.queue, m.task,
-                       case when m.gates is not null then fencepost.gate_keys(m.gates) end,
-                       case when m.gates is not null then 0 end,
-                       case when m.gates is not null then fencepost.local_limit(m.gates) end, true)
-                   ::fencepost.ready) filter (where m.due_at is null),
+                       fencepost.gate_keys(m.gates), 0, fencepost.local_limit(m.gates), true)::fencepost.ready)
+           filter (where m.due_at is null and m.gates is not null),
          bool_or(m.due_at is null and m.gates is not null and m.gates @? '$[*] ? (@.onFull != "wait")')
-  into v_made, v_ready, v_impatient
+  into v_made, v_queues, v_gated, v_impatient
   from made m;
 
-  if v_ready is not null then
-    v_calls := fencepost.place(v_ready);
+  if v_queues is not null then
+    perform fencepost.rouse(v_queues); -- guard: enqueue.rouse
+  end if;
+  if v_gated is not null then
+    v_calls := fencepost.place(v_gated);
   end if;
 
   if cardinality(v_made) = cardinality(p_ids) and v_calls is null then
@@ -102,7 +111,7 @@ begin
       from fencepost.finished f where v_impatient and f.job_id = any (v_made)
       union all
       select w.job_id, 'pending'
-      from unnest(v_ready) as r
+      from unnest(v_gated) as r
       join fencepost.waiting w on w.gate = any (r.gates) and w.rank in (0, r.priority) and w.seq = r.seq
       where v_impatient and w.on_full <> 'wait' and w.fresh
         and exists (select 1 from fencepost.nudge n where n.key = w.gate)

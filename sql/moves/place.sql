@@ -1,10 +1,8 @@
 -- place(jobs) → calls
 --
--- The one way into `ready`, with all gates held; a job that lacks one goes into `waiting` there, and its call, for
--- admit(), is answered. Every move that makes a job runnable hands its rows to this function.
--- A worker that sleeps is notified: it has said so in `sleeper`, and looks again until every transaction that may not
--- have seen that has ended (src/worker/lookout.ts). Above READ COMMITTED the snapshot may be older than the sleeper's
--- row: then everyone is notified.
+-- The way into `ready`, with all gates held; a job that lacks one goes into `waiting` there, and its call, for admit(), is
+-- answered. Every move that makes a job runnable hands its rows to this function, but for new jobs without gates
+-- (enqueue_many).
 --
 -- Locks: none that wait; the rows are new.
 create or replace function fencepost.place(p_jobs fencepost.ready[]) returns fencepost.nudge[]
@@ -21,11 +19,8 @@ begin
   where j.gates is null or j.held = cardinality(j.gates) -- guard: place.all_gates
   order by j.seq;
   if found then
-    -- A new statement, after the insert: a sleeper that is not seen here looks again and finds the job.
-    perform pg_notify('fencepost.ready', q.queue) -- guard: place.notify
-    from (select distinct j.queue from unnest(p_jobs) as j where j.gates is null or j.held = cardinality(j.gates)) q
-    where exists (select 1 from fencepost.sleeper s where s.queue = q.queue)
-      or current_setting('transaction_isolation') <> 'read committed'; -- guard: place.old_snapshot
+    perform fencepost.rouse(array(
+      select distinct j.queue from unnest(p_jobs) as j where j.gates is null or j.held = cardinality(j.gates)));
   end if;
 
   if exists (select 1 from unnest(p_jobs) as j where j.held < cardinality(j.gates)) then
@@ -59,4 +54,20 @@ begin
     cross join lateral (select b.gates -> p.held::integer as next) n;
   end if;
   return v_calls;
+end $$;
+
+-- rouse(queues)
+--
+-- A worker that sleeps is notified: it has said so in `sleeper`, and looks again until every transaction that may not
+-- have seen that has ended (src/worker/lookout.ts). Above READ COMMITTED the snapshot may be older than the sleeper's
+-- row: then everyone is notified.
+-- To be called after the insert, in a statement of its own: a sleeper that is not seen here looks again and finds the job.
+create or replace function fencepost.rouse(p_queues text[]) returns void
+language plpgsql
+as $$
+begin
+  perform pg_notify('fencepost.ready', q.queue) -- guard: place.notify
+  from unnest(p_queues) as q(queue)
+  where exists (select 1 from fencepost.sleeper s where s.queue = q.queue)
+    or current_setting('transaction_isolation') <> 'read committed'; -- guard: place.old_snapshot
 end $$;

@@ -2,9 +2,9 @@
 --
 -- Move: leased → finished(succeeded), by the fence. Of a standard queue also ready → finished(succeeded), if the lease has run
 -- out and nobody has received the message since: its tries are still what they were.
--- Answers: `deleted`, also if it was before; `expired` (FIFO: the lease has run out); `stale` if the message was received
---   again, or moved: what was said is kept, nothing is done; `invalid` if there never was such a lease, or it was another
---   generation's queue; or one row without a number: `no_queue`.
+-- Answers, by the number of the message: `deleted`, also if it was before; `expired` (FIFO: the lease has run out); `stale`
+--   if the message was received again, or moved: what was said is kept, nothing is done; `invalid` if there never was such
+--   a lease, or it was another generation's queue; or one row without a number, for all: `no_queue`, `deleted`.
 -- Locks: rows of `ready` in order of job_id, then lease rows in order of lease_id; then those of admit().
 create or replace function fencepost.sqs_delete(
   p_queue text, p_queue_ids bigint[], p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_tries integer[]
@@ -74,7 +74,16 @@ begin
         and l.nonce = a.nonce -- guard: sqs_delete.fence
         and l.queue = p_queue -- guard: sqs_delete.queue
       where a.queue_id = v_queue.id); -- guard: sqs_delete.generation
-    if v_held <> '{}' then
+    if cardinality(v_held) = cardinality(p_job_ids) then -- guard: sqs_delete.all (nearly always)
+      if not exists (
+        select 1 from fencepost.finish(
+          p_job_ids, p_lease_ids, p_nonces, array_fill(null::jsonb, array[cardinality(p_job_ids)]), true) f
+        where f.answer = 'stale') -- guard: sqs_delete.all_held
+      then
+        return query select null::integer, 'deleted';
+        return;
+      end if;
+    elsif v_held <> '{}' then
       v_answers := array(
         select case when f.lease_id is not null and a.n = any (v_held) then 'deleted' else v_answers[a.n] end
         from unnest(p_lease_ids) with ordinality as a(lease_id, n)

@@ -26,6 +26,8 @@ declare
   v_dead text;
   v_leases bigint[];
   v_now timestamptz;
+  v_receiver text;
+  v_turn bigint;
   v_again boolean;
 begin
   perform fencepost.durable();
@@ -66,36 +68,43 @@ begin
     return;
   end if;
 
+  v_receiver := case when p_attempt is null then p_receiver else 'sqs/' || v_queue.id || '/' || p_attempt end;
+  v_turn := case when p_attempt is null then p_turn else 0 end;
+  v_again := p_again or p_attempt is not null; -- guard: sqs_receive.again
+  if p_queue not like '%.fifo' then
+    -- Nothing is joined to what claim answers: it may have been committed after the snapshot of this statement.
+    return query
+      select 'received', v_queue.id, c.job_id, c.lease_id, c.nonce, c.tries, c.seq, c.created_at, c.first_claimed_at,
+             c.payload, c.dead_from
+      from fencepost.claim(
+        p_queue, p_max, v_receiver, p_turn => v_turn, p_again => v_again, p_visible_ms => v_visible_ms,
+        p_tries_max => v_tries_max) c;
+    return;
+  end if;
+
   select array_agg(c.lease_id)
   into v_leases
   from fencepost.claim(
-    p_queue, p_max, case when p_attempt is null then p_receiver else 'sqs/' || v_queue.id || '/' || p_attempt end,
-    p_turn => case when p_attempt is null then p_turn else 0 end,
-    p_again => p_again or p_attempt is not null, -- guard: sqs_receive.again
-    p_visible_ms => v_visible_ms, p_tries_max => v_tries_max) c;
+    p_queue, p_max, v_receiver, p_turn => v_turn, p_again => v_again, p_visible_ms => v_visible_ms,
+    p_tries_max => v_tries_max) c;
   if v_leases is null then
     return;
   end if;
-  if p_queue like '%.fifo' then
-    -- Leases that are older than this transaction: the attempt's own, which it gets again, and nothing besides.
-    v_again := (p_again or p_attempt is not null) and not exists (
-      select 1 from fencepost.leased l where l.lease_id = any (v_leases) and l.xmin = pg_current_xact_id()::xid);
-    if v_again then
-      update fencepost.leased l
-      set visible_at = fencepost.clock() + v_visible_ms * interval '1 ms',
-          expires_at = fencepost.clock() + v_visible_ms * interval '1 ms'
-      where l.lease_id = any (v_leases);
-    end if;
-    if cardinality(v_leases) < p_max and not v_again then -- guard: sqs_receive.same_messages
-      v_leases := v_leases || fencepost.sqs_followers(
-        v_leases, p_max - cardinality(v_leases), v_visible_ms, coalesce(v_tries_max, 2147483647));
-    end if;
+  -- Leases that are older than this transaction: the attempt's own, which it gets again, and nothing besides.
+  if v_again and not exists (
+    select 1 from fencepost.leased l where l.lease_id = any (v_leases) and l.xmin = pg_current_xact_id()::xid)
+  then
+    update fencepost.leased l
+    set visible_at = fencepost.clock() + v_visible_ms * interval '1 ms',
+        expires_at = fencepost.clock() + v_visible_ms * interval '1 ms'
+    where l.lease_id = any (v_leases);
+  elsif cardinality(v_leases) < p_max then -- guard: sqs_receive.same_messages
+    v_leases := v_leases || fencepost.sqs_followers(
+      v_leases, p_max - cardinality(v_leases), v_visible_ms, coalesce(v_tries_max, 2147483647));
   end if;
-  -- A statement of its own: what was claimed may have been committed after the snapshot of the claim's.
   return query
     select 'received', v_queue.id, l.job_id, l.lease_id, l.nonce, l.tries, l.seq, j.created_at,
-           case when l.tries = 1 then l.claimed_at else least(l.claimed_at, (
-             select min(a.claimed_at) from fencepost.attempt a where a.job_id = l.job_id)) end,
+           coalesce((select min(a.claimed_at) from fencepost.attempt a where l.tries > 1 and a.job_id = l.job_id), l.claimed_at),
            j.payload, j.dead_from
     from unnest(v_leases) as a(lease_id)
     join fencepost.leased l on l.lease_id = a.lease_id

@@ -10,7 +10,7 @@
 -- `keys` name the entries over all tries (null: the ledger is off). `delays_ms`: null for the queue's own. `dedup_given`: the
 -- sender gave the deduplication id; otherwise it is the hash of the body, which counts only if the queue says so.
 -- Answers, by the number of the entry: `sent`; `recorded`; `duplicate` (FIFO: the message that was sent before); `too_large`;
---   `no_dedup_id`; or one row without a number: `no_queue`, `not_registered`.
+--   `no_dedup_id`; or one row without a number, for all: `no_queue`, `not_registered`, `sent` (with the ids given).
 -- Locks: the queue, shared, against its deletion; new keys of the ledger in order: one that a try still in flight has
 --   inserted is waited for; keys of sqs_dedup in order; message groups in order; then those of enqueue_many.
 create or replace function fencepost.sqs_send(
@@ -30,7 +30,10 @@ declare
   v_ids uuid[] := p_ids;
   v_seqs bigint[] := array_fill(null::bigint, array[cardinality(p_ids)]);
   v_send integer[];
+  v_all boolean;
   v_some boolean;
+  v_size_max integer;
+  v_delay_ms bigint;
   v_failures smallint;
   v_first smallint;
   v_ranks smallint[] := p_ranks;
@@ -82,9 +85,33 @@ begin
   end if;
 
   -- By today's limits, and only now: a try in flight could have been accepted by yesterday's.
+  v_size_max := v_queue.settings ->> 'maximumMessageSize';
+  v_delay_ms := (v_queue.settings ->> 'delaySeconds')::bigint * 1000;
+  v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
+  if not v_fifo then
+    select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
+  end if;
+  -- Nearly always: all are new, and none is special.
+  v_all := not v_fifo and array_remove(p_groups, null) = '{}'
+    and (select max(s) from unnest(p_sizes) as s) <= v_size_max -- guard: sqs_send.all_small
+    and (v_ledger = 'off' or v_ledger = 'on' -- guard: sqs_send.all_kept
+      and cardinality(v_new) = cardinality(p_keys)); -- guard: sqs_send.all_new
+  if v_all then
+    perform fencepost.enqueue_many(
+      p_ids, array_fill(p_queue, array[cardinality(p_ids)]), p_payloads, array_fill(p_queue, array[cardinality(p_ids)]),
+      array_fill(coalesce(v_first, 0::smallint), array[cardinality(p_ids)]), -- guard: sqs_send.all_ranks
+      case when v_delay_ms = 0 then p_delays_ms
+           else array(select coalesce(d.ms, v_delay_ms) from unnest(p_delays_ms) with ordinality as d(ms, n) order by d.n) end,
+      array_fill(v_failures, array[cardinality(p_ids)]), array_fill(5::smallint, array[cardinality(p_ids)]),
+      array_fill(30000, array[cardinality(p_ids)]), null, true);
+    perform fencepost.sqs_tell_delay(p_queue, p_delays_ms, v_delay_ms);
+    return query select null::integer, 'sent', null::uuid, null::bigint, null::smallint;
+    return;
+  end if;
+
   v_answers := array(
     select case when e.answer is not null then e.answer -- guard: sqs_send.recorded
-                when e.size > (v_queue.settings ->> 'maximumMessageSize')::integer then 'too_large' -- guard: sqs_send.size
+                when e.size > v_size_max then 'too_large' -- guard: sqs_send.size
                 when v_fifo and not e.given and not (v_queue.settings ->> 'contentBasedDeduplication')::boolean then 'no_dedup_id'
                 else 'sent' end
     from unnest(p_sizes, p_dedup_given, v_answers) with ordinality as e(size, given, answer, n)
@@ -105,7 +132,6 @@ begin
   end if;
   if v_some then
     if not v_fifo then
-      select r.priority into v_first from fencepost.ready r where r.queue = p_queue order by r.priority, r.seq limit 1;
       v_ranks := array(
         select case when v_first is not null then greatest(v_first, e.rank) -- guard: sqs_send.rank
                     when e.grp is null then 0
@@ -113,10 +139,9 @@ begin
         from unnest(p_ranks, p_groups) with ordinality as e(rank, grp, n)
         order by e.n);
     end if;
-    v_failures := least(coalesce((v_queue.settings -> 'redrivePolicy' ->> 'maxReceiveCount')::integer - 1, 5), 32767);
     perform fencepost.enqueue_many(
       array_agg(s.id), array_agg(p_queue), array_agg(s.payload), array_agg(p_queue), array_agg(s.rank),
-      array_agg(coalesce(s.delay_ms, (v_queue.settings ->> 'delaySeconds')::bigint * 1000)),
+      array_agg(coalesce(s.delay_ms, v_delay_ms)),
       array_agg(v_failures), array_agg(5::smallint), array_agg(30000), array_agg(s.gates), true)
     from (
       select e.id, e.payload, e.rank, e.delay_ms, case when v_fifo then fencepost.sqs_group_gate(p_queue, e.grp) end as gates
@@ -125,11 +150,7 @@ begin
       where e.answer = 'sent' and (not v_fifo or e.n = any (v_send))
       order by e.n
     ) s;
-    -- A server that waits for messages has to know when the next one is due.
-    perform pg_notify('fencepost.ready', p_queue)
-    where exists (select 1 from fencepost.sleeper s where s.queue = p_queue)
-      and exists (select 1 from unnest(p_delays_ms) as d
-                  where coalesce(d, (v_queue.settings ->> 'delaySeconds')::bigint) > 0);
+    perform fencepost.sqs_tell_delay(p_queue, p_delays_ms, v_delay_ms);
   end if;
 
   if v_fifo then
@@ -166,6 +187,18 @@ begin
   return query
     select e.n::integer, e.answer, e.id, e.seq, e.rank
     from unnest(v_answers, v_ids, v_seqs, v_ranks) with ordinality as e(answer, id, seq, rank, n);
+end $$;
+
+-- A server that waits for messages has to know when the next one is due.
+create or replace function fencepost.sqs_tell_delay(p_queue text, p_delays_ms bigint[], p_delay_ms bigint) returns void
+language plpgsql
+as $$
+begin
+  if p_delay_ms > 0 or array_remove(p_delays_ms, null) <> '{}' then
+    perform pg_notify('fencepost.ready', p_queue)
+    where exists (select 1 from fencepost.sleeper s where s.queue = p_queue)
+      and exists (select 1 from unnest(p_delays_ms) as d where coalesce(d, p_delay_ms) > 0);
+  end if;
 end $$;
 
 -- Of the entries of a FIFO queue, those that are sent for the first time in five minutes. Of two in one batch, the first.

@@ -65,6 +65,7 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   try {
     // Above it nobody is admitted through the gate of a message group.
     if (await aboveReadCommitted(db)) db.sayReadCommitted()
+    await db.prepareMoves()
     await register()
     http = await startHttpServer({
       host: settings.host,

@@ -61,6 +61,15 @@ export function isRolledBackByServer(error: unknown): boolean {
 }
 
 /**
+ * Nothing was done: the session does not know the statement, or knows another one by its name, or a migration has changed
+ * what the statement answers since it was prepared.
+ */
+export function isNotPrepared(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '26000' || code === '42P05' || code === '0A000'
+}
+
+/**
  * The server refuses what it was given: a value it cannot store, a constraint, a trigger that said no. The same
  * statement will be refused again; other errors pass, however long a full disk or a missing privilege may last.
  */

@@ -3,7 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
-import { catalogued, codeOf, isConnectionLost, isOutcomeUnknown, isRolledBackByServer } from './database-errors.js'
+import {
+  catalogued,
+  codeOf,
+  isConnectionLost,
+  isNotPrepared,
+  isOutcomeUnknown,
+  isRolledBackByServer,
+} from './database-errors.js'
 import { checkedDatabaseUrl } from './database-url.js'
 import { Listener } from './listener.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
@@ -46,8 +53,10 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #retryMs: number
   readonly #pause: (ms: number) => Promise<void>
+  readonly #names = new Map<string, string>()
   #closed = false
   #saysReadCommitted = false
+  #prepares = false
 
   constructor(options: DatabaseOptions) {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
@@ -73,6 +82,23 @@ export class Database {
    */
   sayReadCommitted(): void {
     this.#saysReadCommitted = true
+  }
+
+  /**
+   * From now on moves are prepared once per connection, not parsed and planned each time; but not behind a pooler, where
+   * the next statement may meet another session than the one that prepared it: a pooler gives out numbers of its own. If
+   * that cannot be found out, they are not: it is only faster.
+   */
+  async prepareMoves(): Promise<void> {
+    let client: pg.PoolClient | undefined
+    try {
+      client = await this.#pool.connect()
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+      this.#prepares = rows[0]?.pid === (client as { processID?: unknown }).processID
+      client.release()
+    } catch {
+      client?.release(true)
+    }
   }
 
   /** Connections of their own to the same schema, for those who must not wait behind others. */
@@ -107,7 +133,8 @@ export class Database {
     }
     let unknown = false
     try {
-      return await this.#repeated<Row>(text, values, (error) => {
+      const run = (values: unknown[]) => this.#runMove(text, values)
+      return await this.#repeated<Row>(run, values, (error) => {
         unknown ||= isOutcomeUnknown(error)
       })
     } catch (error) {
@@ -122,8 +149,9 @@ export class Database {
   /** Runs one statement that changes nothing, and repeats it like a move. */
   async read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     try {
+      const text = inSchema(sql, this.schema)
       return await this.#repeated<Row>(
-        inSchema(sql, this.schema),
+        () => this.#query({ text, values }),
         () => values,
         () => {},
       )
@@ -133,7 +161,7 @@ export class Database {
   }
 
   async #repeated<Row>(
-    text: string,
+    run: (values: unknown[]) => Promise<pg.QueryResult>,
     values: (again: boolean) => unknown[],
     onError: (error: unknown) => void,
   ): Promise<Row[]> {
@@ -141,7 +169,7 @@ export class Database {
     for (let tries = 0; ; tries++) {
       if (this.#closed) throw new FencepostError('FP_CLOSED')
       try {
-        return (await this.#run(text, values(tries > 0))).rows as Row[]
+        return (await run(values(tries > 0))).rows as Row[]
       } catch (error) {
         onError(error)
         const repeat = isRolledBackByServer(error) || isConnectionLost(error)
@@ -152,8 +180,25 @@ export class Database {
     }
   }
 
-  async #run(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    if (!this.#saysReadCommitted) return this.#pool.query(text, values)
+  async #runMove(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    if (!this.#prepares) return this.#query({ text, values })
+    try {
+      return await this.#query({ text, values, name: this.#nameOf(text) })
+    } catch (error) {
+      if (!isNotPrepared(error)) throw error
+      this.#prepares = false
+      return this.#query({ text, values })
+    }
+  }
+
+  #nameOf(text: string): string {
+    const name = this.#names.get(text) ?? `fencepost_${this.#names.size}`
+    this.#names.set(text, name)
+    return name
+  }
+
+  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (!this.#saysReadCommitted) return this.#pool.query(query)
     const client = await this.#pool.connect()
     let broken = true
     // A connection that breaks says so to the statement that waits for it, and besides: unheard, that ends the process.
@@ -161,7 +206,7 @@ export class Database {
     client.on('error', onError)
     try {
       await client.query('begin isolation level read committed')
-      const result = await client.query(text, values)
+      const result = await client.query(query)
       await client.query('commit')
       broken = false
       return result

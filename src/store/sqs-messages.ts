@@ -59,8 +59,11 @@ export async function sendMessages(
     ],
     tx,
   )
-  const refused = rows.find(({ n }) => n === null)
-  if (refused) return refused.answer as 'no_queue' | 'not_registered'
+  const [forAll] = rows
+  if (forAll?.n === null) {
+    if (forAll.answer !== 'sent') return forAll.answer as 'no_queue' | 'not_registered'
+    return entries.map(({ id }) => ({ answer: 'sent', messageId: id, seq: null, rank: 0 }))
+  }
   return rows.map((row) => ({
     answer: row.answer as SendAnswer,
     messageId: row.message_id,
@@ -143,11 +146,13 @@ export async function deleteMessages(
   queue: string,
   receipts: readonly Receipt[],
 ): Promise<readonly DeleteAnswer[] | 'no_queue'> {
-  const rows = await db.move<{ n: number | null; answer: DeleteAnswer }>(
+  const rows = await db.move<{ n: number | null; answer: DeleteAnswer | 'no_queue' }>(
     `select * from fencepost.sqs_delete($1, $2::bigint[], $3::uuid[], $4::bigint[], $5::bigint[], $6::integer[]) order by n`,
     () => [queue, ...receiptColumns(receipts), receipts.map(({ tries }) => tries)],
   )
-  return rows.some(({ n }) => n === null) ? 'no_queue' : rows.map(({ answer }) => answer)
+  const [forAll] = rows
+  if (forAll?.n === null) return forAll.answer === 'no_queue' ? 'no_queue' : receipts.map(() => 'deleted')
+  return rows.map(({ answer }) => answer as DeleteAnswer)
 }
 
 export type ChangeAnswer = 'changed' | 'not_in_flight' | 'too_long' | 'invalid'

@@ -170,6 +170,7 @@ export class Worker {
   /** Makes itself known and begins to claim. */
   async begin(): Promise<void> {
     await this.#register()
+    await this.#turnDb.prepareMoves()
     this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
     this.#stopHearing = this.#events.on('enqueued', ({ queue }) => {
       if (Object.hasOwn(this.#queues, queue)) this.#look()

@@ -60,6 +60,7 @@ describe('a send that comes again', () => {
       ...recorded(entry),
       { answer: 'too_large', messageId: other.id, seq: null, rank: 0 },
     ])
+    expect(await send(other)).toMatchObject([{ answer: 'too_large' }])
     await set({ maximumMessageSize: 8_000 })
     expect(await send(other)).toMatchObject([{ answer: 'sent' }]) // a refusal is not an answer for ever
   })

@@ -202,6 +202,26 @@ describe('a delete', () => {
 
     expect(await see(entry.id)).toMatchObject({ place: 'ready' })
   })
+
+  it('of a message whose time is just being found to have run out deletes it where it is by then', async () => {
+    const bundle = await setupSqs({ visibilityTimeout: 5 })
+    const entry = anEntry()
+    await bundle.send(entry)
+    const received = await bundle.receive()
+    await bundle.advance(5_001)
+    const [rescuer, remover] = [await Session.open(bundle), await Session.open(bundle)]
+    await rescuer.begin()
+    expect(await loseExpired(rescuer)).toHaveLength(1)
+
+    const deleted = deleteMessages(remover, 'q', received)
+    await untilBlocked(bundle.sql, remover.pid, deleted)
+    await rescuer.commit()
+
+    expect(await deleted).toEqual(['deleted'])
+    expect(await bundle.see(entry.id)).toMatchObject({ place: 'finished', outcome: 'succeeded' })
+    expect(await bundle.receive()).toEqual([])
+    await bundle.sound()
+  })
 })
 
 describe('where the session commits asynchronously', () => {

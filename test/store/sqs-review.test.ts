@@ -23,12 +23,14 @@ const ask = { max: 10, visibleMs: null, receiver: 'r1', attempt: null, inFlightM
 
 describe('a receipt', () => {
   it('that is forged does not keep the true one of the same lease, in the same statement, from deleting', async () => {
-    const { send, receive, remove, see } = await setupSqs()
+    const { send, receive, remove, see, sql } = await setupSqs()
     await send(anEntry())
     const [message] = await receive()
-    const forged = { ...message!, jobId: '00000000-0000-4000-8000-000000000000', nonce: 1 }
-    expect(await remove(forged, message!, forged)).toEqual(['invalid', 'deleted', 'invalid'])
+    const ofAnother = { ...message!, jobId: '00000000-0000-4000-8000-000000000000', nonce: 1 }
+    const guessed = { ...message!, nonce: 1 }
+    expect(await remove(ofAnother, message!, guessed)).toEqual(['invalid', 'deleted', 'invalid'])
     expect(await see(message!.jobId)).toMatchObject({ outcome: 'succeeded' })
+    expect(await sql('select 1 from fencepost.attempt')).toEqual([]) // a guess leaves no trace by which it would be known
   })
 
   it('that is forged does not change the visibility by the true one of the same lease', async () => {
