@@ -10,7 +10,6 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Database } from '../src/store/database.js'
-import { sqsClient } from './sqs-client.js'
 import { median, onServer, schema } from './stage.js'
 
 const { values: given } = parseArgs({
@@ -39,50 +38,28 @@ interface Round {
   readonly receive: Phase
 }
 
-async function timed(act: (n: number) => Promise<number>): Promise<Phase> {
-  const tookMs: number[] = []
-  let [next, done] = [0, 0]
-  const begunAt = performance.now()
-  const caller = async () => {
-    for (;;) {
-      const at = performance.now()
-      const n = await act(next++)
-      if (n === 0) return
-      tookMs.push(performance.now() - at)
-      done += n
-    }
+/** The callers of an endpoint that speaks SQS, in a process of their own. */
+async function overHttp(
+  endpoint: string,
+): Promise<{ round(analyze: () => Promise<unknown>): Promise<Round>; end(): Promise<unknown> }> {
+  const arguments_ = JSON.stringify({ endpoint, messages, callers, body })
+  const caller = fork(join(import.meta.dirname, 'sqs-caller.js'), [arguments_], { execPath: node24, execArgv: [] })
+  await told(caller)
+  const phase = (name: string) => {
+    caller.send(name)
+    return told<Phase>(caller)
   }
-  await Promise.all(Array.from({ length: callers }, caller))
-  return { perSecond: done / ((performance.now() - begunAt) / 1_000), tookMs }
-}
-
-async function overHttp(endpoint: string, analyze: () => Promise<unknown>): Promise<Round> {
-  const client = sqsClient(endpoint)
-  const { call } = client
-  const { QueueUrl } = await call<{ QueueUrl: string }>('CreateQueue', { QueueName: 'bench' })
-  const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
-  const send = await timed(async (n) => {
-    if (n >= messages / 10) return 0
-    await call('SendMessageBatch', { QueueUrl, Entries })
-    return 10
-  })
-  await analyze()
-  let received = 0
-  const receive = await timed(async () => {
-    if (received >= messages) return 0
-    const { Messages = [] } = await call<{ Messages?: { ReceiptHandle: string }[] }>('ReceiveMessage', {
-      QueueUrl,
-      MaxNumberOfMessages: 10,
-    })
-    received += Messages.length
-    if (Messages.length === 0) return 0
-    const handles = Messages.map(({ ReceiptHandle }, n) => ({ Id: String(n), ReceiptHandle }))
-    await call('DeleteMessageBatch', { QueueUrl, Entries: handles })
-    return Messages.length
-  })
-  await call('DeleteQueue', { QueueUrl })
-  client.close()
-  return { send, receive }
+  return {
+    round: async (analyze) => {
+      await phase('create')
+      const send = await phase('send')
+      await analyze()
+      const receive = await phase('receive')
+      await phase('remove')
+      return { send, receive }
+    },
+    end: () => ended(caller),
+  }
 }
 
 interface System {
@@ -93,22 +70,25 @@ interface System {
 async function fencepostSystem(url: string, db: Database): Promise<System> {
   const server = fork(join(import.meta.dirname, 'sqs-server.js'), [url, schema], { execPath: node24, execArgv: [] })
   const { port } = await told<{ port: number }>(server)
+  const callersOf = await overHttp(`http://127.0.0.1:${port}`)
   const round = async () => {
     await db.once(
       `truncate fencepost.job, fencepost.ready, fencepost.waiting, fencepost.leased, fencepost.finished, fencepost.attempt,
          fencepost.sqs_sent`,
     )
-    return overHttp(`http://127.0.0.1:${port}`, () =>
-      db.once('vacuum analyze fencepost.ready, fencepost.job, fencepost.leased'),
-    )
+    return callersOf.round(() => db.once('vacuum analyze fencepost.ready, fencepost.job, fencepost.leased'))
   }
-  return { round, end: () => ended(server) }
+  return { round, end: () => callersOf.end().then(() => ended(server)) }
 }
 
 async function fauxqsSystem(): Promise<System> {
   const server = fork(join(peers, 'fauxqs-server.js'), { execPath: node24, execArgv: [] })
   const { port } = await told<{ port: number }>(server)
-  return { round: () => overHttp(`http://127.0.0.1:${port}`, () => Promise.resolve()), end: () => ended(server) }
+  const callersOf = await overHttp(`http://127.0.0.1:${port}`)
+  return {
+    round: () => callersOf.round(() => Promise.resolve()),
+    end: () => callersOf.end().then(() => ended(server)),
+  }
 }
 
 async function pgBossSystem(url: string): Promise<System> {
@@ -124,8 +104,12 @@ async function pgBossSystem(url: string): Promise<System> {
 
 function told<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
-    child.once('message', (message) => resolve(message as Message))
-    child.once('exit', (code) => reject(new Error(`it ended with ${code} before it told anything`)))
+    const onExit = (code: number | null) => reject(new Error(`it ended with ${code} before it told anything`))
+    child.once('exit', onExit)
+    child.once('message', (message) => {
+      child.off('exit', onExit)
+      resolve(message as Message)
+    })
   })
 }
 

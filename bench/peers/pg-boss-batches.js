@@ -1,6 +1,7 @@
 // pg-boss by its own API: batches of ten, sent and then fetched and completed by a number of callers at the same time; a round
 // for each message of the parent.
 import { PgBoss } from 'pg-boss'
+import { timed } from './timed.js'
 
 const { url, messages, callers, body } = JSON.parse(process.argv[2])
 const boss = new PgBoss({
@@ -25,14 +26,14 @@ async function end() {
 async function round() {
   await boss.deleteAllJobs('bench')
   const jobs = Array.from({ length: 10 }, () => ({ data: { body } }))
-  const send = await timed(async (n) => {
+  const send = await timed(callers, async (n) => {
     if (n >= messages / 10) return 0
     await boss.insert('bench', jobs)
     return 10
   })
   await boss.getDb().executeSql('analyze bench_pg_boss.job')
   let fetched = 0
-  const receive = await timed(async () => {
+  const receive = await timed(callers, async () => {
     if (fetched >= messages) return 0
     const found = await boss.fetch('bench', { batchSize: 10 })
     fetched += found.length
@@ -44,22 +45,4 @@ async function round() {
     return found.length
   })
   return { send, receive }
-}
-
-async function timed(act) {
-  const tookMs = []
-  let [next, done] = [0, 0]
-  const begunAt = performance.now()
-  await Promise.all(
-    Array.from({ length: callers }, async () => {
-      for (;;) {
-        const at = performance.now()
-        const n = await act(next++)
-        if (n === 0) return
-        tookMs.push(performance.now() - at)
-        done += n
-      }
-    }),
-  )
-  return { perSecond: done / ((performance.now() - begunAt) / 1000), tookMs }
 }

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { type ErrorCode, FencepostError } from '../errors.js'
 import { type BodyBudget, isTooLarge, readBody } from './request-body.js'
-import type { SqsCall, SqsHandler } from './sqs-call.js'
+import { Caller, type SqsCall, type SqsHandler } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 import { type HttpAnswer, type HttpRequest, splitUrl } from './wire/http-message.js'
 import { decodeRequest, encodeError, encodeOutput, protocolOf } from './wire/protocol.js'
@@ -65,23 +65,22 @@ export interface HttpServer {
 interface Serving extends Pick<HttpServerOptions, 'authorize' | 'handle' | 'log'> {
   readonly budget: BodyBudget
   readonly stopping: AbortSignal
-  /** Aborted when the grace of `close()` is over. */
-  readonly stopped: AbortSignal
+  /** They are cut off when the grace of `close()` is over. */
+  readonly callers: Set<Caller>
 }
 
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const limits = { ...defaultLimits, ...options.limits }
   const stopping = new AbortController()
-  const stopped = new AbortController()
-  // Every request that waits listens to these two; Node would take the eleventh for a leak.
-  setMaxListeners(0, stopping.signal, stopped.signal)
+  // Every request that waits listens to it; Node would take the eleventh for a leak.
+  setMaxListeners(0, stopping.signal)
   const serving: Serving = {
     authorize: options.authorize,
     handle: options.handle,
     ...(options.log && { log: options.log }),
     budget: { ...limits, usedBytes: 0 },
     stopping: stopping.signal,
-    stopped: stopped.signal,
+    callers: new Set(),
   }
   const server = createServer(
     {
@@ -117,7 +116,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     close() {
       closed ??= new Promise((resolve) => {
         const grace = setTimeout(() => {
-          stopped.abort()
+          for (const caller of serving.callers) caller.leave()
           server.closeAllConnections()
         }, limits.graceMs)
         server.close(() => {
@@ -135,12 +134,11 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
 /** One request from its first byte to the last of its answer. Never rejects. */
 async function serve(request: IncomingMessage, response: ServerResponse, serving: Serving): Promise<void> {
   const requestId = randomUUID()
-  const callerGone = new AbortController()
-  const abort = () => callerGone.abort()
+  const caller = new Caller()
   response.on('close', () => {
-    if (!response.writableFinished) abort()
+    if (!response.writableFinished) caller.leave()
   })
-  serving.stopped.addEventListener('abort', abort)
+  serving.callers.add(caller)
   let action: string | undefined
   let answer: HttpAnswer | undefined
   try {
@@ -160,7 +158,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, serving
           principal,
           token: headerOf(request, 'x-fencepost-idempotency-key') ?? headerOf(request, 'amz-sdk-invocation-id'),
           baseUrl,
-          signal: callerGone.signal,
+          caller,
           stopping: serving.stopping,
           requestId,
         } as SqsCall
@@ -171,10 +169,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, serving
     }
   } catch (error) {
     const told = toldError(error)
-    if (told !== error && !callerGone.signal.aborted) serving.log?.({ requestId, action, error })
+    if (told !== error && !caller.isGone) serving.log?.({ requestId, action, error })
     answer = encodeError(protocolOf(request), told, requestId)
   } finally {
-    serving.stopped.removeEventListener('abort', abort)
+    serving.callers.delete(caller)
   }
   send(request, response, answer, serving.stopping.aborted)
 }

@@ -1,5 +1,5 @@
 import { hash, randomUUID } from 'node:crypto'
-import { uuidv7 } from 'uuidv7'
+import { newJobId } from '../job/job-id.js'
 import { changeVisibility, type Received, type Receive, type Send, type Sent } from '../store/sqs-messages.js'
 import { readQueue } from '../store/sqs-queues.js'
 import { arnOf, type Desk, noQueue } from './desk.js'
@@ -85,7 +85,7 @@ export function messageActions(desk: Desk): { readonly [A in MessageAction]: Sqs
       const found = await desk.waiters.receive(
         ask,
         async () => (asked.waitSeconds ?? (await waitSecondsOf(desk, queue))) * 1_000,
-        [call.signal, call.stopping],
+        call,
       )
       if (found === 'no_queue') throw noQueue()
       if (found === 'over_limit') {
@@ -95,7 +95,7 @@ export function messageActions(desk: Desk): { readonly [A in MessageAction]: Sqs
           `Too many messages in flight for queue ${queue}: at most ${sqsLimits.inFlightMax} may be received and not deleted.`,
         )
       }
-      if (call.signal.aborted && found.length > 0) {
+      if (call.caller.isGone && found.length > 0) {
         // Nobody reads this answer: let others have the messages now, not when the time has run out.
         await desk.messages.makeVisible(queue, found)
         return {}
@@ -179,7 +179,7 @@ async function send(
     const { groupId, deduplicationId, deduplicationGiven, delaySeconds } = entry.placement
     return {
       key: hash('sha256', identity(principal, action, token, entry), 'buffer'),
-      id: uuidv7(),
+      id: newJobId(),
       payload: envelopeOf({
         body: entry.body,
         sender: principal,

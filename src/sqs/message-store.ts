@@ -1,4 +1,4 @@
-import { FencepostError } from '../errors.js'
+import { Coalescer, weightOf } from '../store/coalescer.js'
 import type { Database } from '../store/database.js'
 import {
   changeVisibility,
@@ -12,7 +12,6 @@ import {
   type Sent,
   sendMessages,
 } from '../store/sqs-messages.js'
-import { Coalescer } from './coalescer.js'
 import { isFifoName } from './rules/queue-name.js'
 
 export type SendAnswers = readonly Sent[] | 'no_queue' | 'not_registered'
@@ -24,9 +23,6 @@ interface Lines {
   readonly receives: Map<string, Coalescer<Receive, ReceiveAnswer>>
   readonly deletes: Coalescer<readonly Receipt[], DeleteAnswers>
 }
-
-/** A message that is larger than this counts for more than one: statements are to have a few megabytes at most. */
-const bytesOfOne = 8_192
 
 /** The messages of all queues, for many callers at a time: what they ask of one queue in the same moment is one statement. */
 export class MessageStore {
@@ -82,16 +78,14 @@ export class MessageStore {
     return {
       sends: new Coalescer({
         run: async (asks) => parted(asks, await sendMessages(this.#db, this.#server, queue, asks.flat())),
-        weight: (entries) => entries.reduce((sum, { size }) => sum + Math.max(1, size / bytesOfOne), 0),
+        weight: (entries) => weightOf(entries.map(({ size }) => size)),
         // Two tries of one send must not meet in one statement: the second is to find what the first has recorded.
         apart: (entries) => entries.map(({ key }) => key.toString('base64')),
-        mayBeOneOfThem,
       }),
       receives: new Map(),
       deletes: new Coalescer({
         run: async (asks) => parted(asks, await deleteMessages(this.#db, queue, asks.flat())),
         weight: (receipts) => receipts.length,
-        mayBeOneOfThem,
       }),
     }
   }
@@ -118,10 +112,4 @@ function parted<Answer, Refusal extends string>(
   if (typeof answers === 'string') return asks.map(() => answers)
   let next = 0
   return asks.map((items) => answers.slice(next, (next += items.length)))
-}
-
-/** Not a database that is away, nor a commit of which nothing is known. */
-function mayBeOneOfThem(error: unknown): boolean {
-  const code = error instanceof FencepostError ? error.code : undefined
-  return code !== 'FP_DATABASE_UNREACHABLE' && code !== 'FP_COMMIT_UNKNOWN' && code !== 'FP_CLOSED'
 }

@@ -1,4 +1,4 @@
-import { uuidv7 } from 'uuidv7'
+import { newJobId } from '../job/job-id.js'
 import { cancelMoveTask, listMoveTasks, startMoveTask } from '../store/sqs-move-tasks.js'
 import { listSourceNames, readQueue } from '../store/sqs-queues.js'
 import { arnOf, type Desk } from './desk.js'
@@ -42,7 +42,7 @@ export function moveTaskActions(desk: Desk): { readonly [A in MoveTaskAction]: S
       if ((await listSourceNames(db, source, '', 1)).length === 0) {
         throw invalidParameter('SourceArn', input.SourceArn, 'Source queue must be configured as a Dead Letter Queue.')
       }
-      const id = uuidv7()
+      const id = newJobId()
       if (!(await startMoveTask(db, { id, source, destination, perSecond }))) {
         throw new SqsError(
           'UnsupportedOperation',

@@ -5,6 +5,7 @@ import { awake, fallAsleep, readyChannel } from '../store/worker.js'
 import { Lookout } from '../worker/lookout.js'
 import type { MessageStore, ReceiveAnswer } from './message-store.js'
 import { sqsLimits } from './rules/limits.js'
+import type { SqsCall } from './sqs-call.js'
 
 interface Waiter {
   readonly ask: Receive
@@ -34,6 +35,8 @@ const closeToLimit = 0.9
  * Receivers that wait. However many wait for a queue, one line looks for them: when it is notified, when a delay or a
  * visibility runs out, and every `poll`; whoever waits longest is served first.
  */
+type Ends = Pick<SqsCall, 'caller' | 'stopping'>
+
 export class QueueWaiters {
   readonly #options: WaitersOptions
   readonly #lines = new Map<string, Line>()
@@ -55,9 +58,9 @@ export class QueueWaiters {
     )
   }
 
-  /** What there is now, or what comes within the time, or nothing. Any of the signals ends the wait. */
-  async receive(ask: Receive, wait: () => Promise<number>, ends: readonly AbortSignal[]): Promise<ReceiveAnswer> {
-    const over = () => ends.some((end) => end.aborted)
+  /** What there is now, or what comes within the time, or nothing. It ends when the caller leaves or the server stops. */
+  async receive(ask: Receive, wait: () => Promise<number>, { caller, stopping }: Ends): Promise<ReceiveAnswer> {
+    const over = () => caller.isGone || stopping.aborted
     if (over()) return [] // a message would be received, and counted, for nobody
     // Those who wait already come first.
     if (!this.#lines.get(ask.queue)?.busy) {
@@ -67,7 +70,7 @@ export class QueueWaiters {
     const waitMs = await wait()
     if (waitMs === 0) return this.#lines.get(ask.queue)?.busy ? this.#look(ask) : []
     if (over()) return []
-    return this.#line(ask.queue).wait(ask, waitMs, ends)
+    return this.#line(ask.queue).wait(ask, waitMs, [caller.leaving, stopping])
   }
 
   /** Whoever takes a server for dead forgets what it has asked to be notified of. */

@@ -132,10 +132,8 @@ function canonicalQuery(query: string): string {
 }
 
 function canonicalValue(value: string | string[] | undefined): string {
-  return [value ?? []]
-    .flat()
-    .map((one) => one.trim().replace(/\s+/g, ' '))
-    .join(',')
+  const one = (text: string) => text.trim().replace(/\s+/g, ' ')
+  return typeof value === 'string' ? one(value) : (value ?? []).map(one).join(',')
 }
 
 function compare(a: string, b: string): number {

@@ -15,6 +15,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { Events } from '../../../src/events.js'
 import { MessageStore } from '../../../src/sqs/message-store.js'
 import { QueueWaiters } from '../../../src/sqs/queue-waiters.js'
+import { Caller } from '../../../src/sqs/sqs-call.js'
 import { Database } from '../../../src/store/database.js'
 import { type Received, type Receive, sendMessages } from '../../../src/store/sqs-messages.js'
 import { setup } from '../../harness/setup.js'
@@ -32,6 +33,9 @@ function waitersOf(db: Database, receive: (ask: Receive) => Promise<readonly Rec
   return waiters
 }
 
+/** A caller that stays, of a server that goes on. */
+const patient = () => ({ caller: new Caller(), stopping: new AbortController().signal })
+
 it('answers a receiver whose time is over while the look for it is on its way', async () => {
   const { db } = await setup()
   let looks = 0
@@ -39,7 +43,7 @@ it('answers a receiver whose time is over while the look for it is on its way', 
     if (++looks === 2) await pause(300)
     return []
   })
-  const answer = waiters.receive(ask, async () => 100, [])
+  const answer = waiters.receive(ask, async () => 100, patient())
   expect(await Promise.race([answer, pause(3_000, 'no answer')])).toEqual([])
 })
 
@@ -50,7 +54,7 @@ it('answers a receiver when it is closed while the look for it is on its way', a
     if (++looks === 2) await pause(300)
     return []
   })
-  const answer = waiters.receive(ask, async () => 20_000, [])
+  const answer = waiters.receive(ask, async () => 20_000, patient())
   await expect.poll(() => looks).toBe(2)
   await waiters.close()
   expect(await Promise.race([answer, pause(3_000, 'no answer')])).toEqual([])
@@ -69,7 +73,7 @@ it('gives no message to a receiver that was told an error', async () => {
   onTestFinished(() => db.close())
   const found = [[], [], [aMessage]]
   const waiters = waitersOf(db, async () => found.shift() ?? [])
-  const receive = () => waiters.receive(ask, async () => 2_000, []).catch(() => [])
+  const receive = () => waiters.receive(ask, async () => 2_000, patient()).catch(() => [])
   expect([await receive(), await receive()].flat()).toEqual([aMessage])
 })
 

@@ -70,10 +70,10 @@ async function read(socket: Socket, enough?: RegExp): Promise<string> {
 }
 
 /** A long poll: empty when the server stops, never when the caller goes. */
-function untilStop({ signal, stopping }: SqsCall): Promise<object> {
+function untilStop({ caller: { leaving }, stopping }: SqsCall): Promise<object> {
   return new Promise((resolve, reject) => {
     stopping.addEventListener('abort', () => resolve({ Messages: [] }))
-    signal.addEventListener('abort', () => reject(new Error('the caller went away')))
+    leaving.addEventListener('abort', () => reject(new Error('the caller went away')))
   })
 }
 
@@ -295,7 +295,7 @@ describe('a call that waits', () => {
     const left = new Promise<void>((resolve) => (gone = resolve))
     const { server, calls, failures } = await start({
       handle(call) {
-        call.signal.addEventListener('abort', () => gone?.())
+        call.caller.leaving.addEventListener('abort', () => gone?.())
         return untilStop(call)
       },
     })
@@ -312,7 +312,7 @@ describe('a call that waits', () => {
     const { ask, calls, server } = await start()
     await ask(listQueues)
     await server.close()
-    expect(calls[0]?.signal.aborted).toBe(false)
+    expect(calls[0]?.caller.isGone).toBe(false)
   })
 
   it('costs others nothing: a thousand wait, and the next is answered at once', async () => {
@@ -354,7 +354,7 @@ describe('a server that stops', () => {
     await expect.poll(() => calls.length).toBe(1)
     await server.close()
     expect(await waiting).toMatchObject({ status: 200, headers: { connection: 'close' } })
-    expect(calls[0]?.signal.aborted).toBe(false)
+    expect(calls[0]?.caller.isGone).toBe(false)
     agent.destroy()
   })
 
@@ -362,8 +362,8 @@ describe('a server that stops', () => {
     let told: AbortSignal | undefined
     const { ask, server, calls } = await start({
       limits: { graceMs: 50 },
-      handle: ({ signal }) => {
-        told = signal
+      handle: ({ caller }) => {
+        told = caller.leaving
         return new Promise(() => {})
       },
     })

@@ -1,3 +1,5 @@
+import { FencepostError } from '../errors.js'
+
 /**
  * Puts what many ask at the same time into one statement: while one is on its way, the next ones gather. A commit costs
  * about the same whether it stores ten messages or a hundred, and who waits for its turn would otherwise wait for a connection.
@@ -9,14 +11,21 @@ export interface CoalescerOptions<Ask, Answer> {
   readonly weight: (ask: Ask) => number
   /** Asks that must not be in one statement with others that have any of the same. */
   readonly apart?: (ask: Ask) => readonly string[]
-  /** After this error each is asked alone: one of them may be to blame. */
-  readonly mayBeOneOfThem: (error: unknown) => boolean
+  /** After this error each is asked alone: one of them may be to blame. Not so if the database is away, for instance. */
+  readonly mayBeOneOfThem?: (error: unknown) => boolean
 }
 
 interface Waiting<Ask, Answer> {
   readonly ask: Ask
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
+}
+
+/** What is larger than this counts for more than one: statements are to have a few megabytes at most. */
+const bytesOfOne = 8_192
+
+export function weightOf(bytes: readonly number[]): number {
+  return bytes.reduce((sum, size) => sum + Math.max(1, size / bytesOfOne), 0)
 }
 
 const weightMax = 500
@@ -108,7 +117,7 @@ export class Coalescer<Ask, Answer> {
       const answers = await this.#options.run(asked.map(({ ask }) => ask))
       asked.forEach(({ resolve }, n) => resolve(answers[n] as Answer))
     } catch (error) {
-      if (asked.length > 1 && this.#options.mayBeOneOfThem(error))
+      if (asked.length > 1 && (this.#options.mayBeOneOfThem ?? isAboutWhatWasAsked)(error))
         await Promise.all(asked.map((each) => this.#alone(each)))
       else for (const { reject } of asked) reject(error)
     }
@@ -124,4 +133,10 @@ export class Coalescer<Ask, Answer> {
       reject(error)
     }
   }
+}
+
+/** Not a database that is away, nor a commit of which nothing is known. */
+function isAboutWhatWasAsked(error: unknown): boolean {
+  const code = error instanceof FencepostError ? error.code : undefined
+  return code !== 'FP_DATABASE_UNREACHABLE' && code !== 'FP_COMMIT_UNKNOWN' && code !== 'FP_CLOSED'
 }

@@ -1,0 +1,64 @@
+/** What a piece of work cost the server: WAL, commits, and the processor time of all its processes. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Database } from '../src/store/database.js'
+
+export interface Costs {
+  readonly walBytes: number
+  readonly commits: number
+  readonly databaseCpuSeconds: number
+}
+
+export async function costing<Result>(db: Database, work: () => Promise<Result>): Promise<[Result, Costs]> {
+  const before = await now(db)
+  const result = await work()
+  const after = await now(db)
+  return [
+    result,
+    {
+      walBytes: after.walBytes - before.walBytes,
+      commits: after.commits - before.commits,
+      databaseCpuSeconds: after.databaseCpuSeconds - before.databaseCpuSeconds,
+    },
+  ]
+}
+
+/** The counters of a session reach the view a second after its last statement, or when it ends. */
+async function now(db: Database): Promise<Costs> {
+  await pause(1_200)
+  const [row] = await db.once<{ wal: string; commits: string; pid: number }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal, pg_backend_pid() as pid,
+            (select xact_commit::text from pg_stat_database where datname = current_database()) as commits`,
+  )
+  const { wal, commits, pid } = row as { wal: string; commits: string; pid: number }
+  return { walBytes: Number(wal), commits: Number(commits), databaseCpuSeconds: cpuOfFamily(parentOf(pid)) }
+}
+
+/** In ticks of a hundredth of a second. Of a server on another machine, or another system than Linux, nothing is known. */
+function cpuOfFamily(parent: number | undefined): number {
+  if (parent === undefined) return 0
+  let ticks = 0
+  for (const entry of readdirSync('/proc')) {
+    const fields = /^\d+$/.test(entry) ? statOf(Number(entry)) : undefined
+    if (!fields || (Number(entry) !== parent && Number(fields[1]) !== parent)) continue
+    ticks += Number(fields[11]) + Number(fields[12])
+    // Those that have ended are counted with their parent.
+    if (Number(entry) === parent) ticks += Number(fields[13]) + Number(fields[14])
+  }
+  return ticks / 100
+}
+
+function parentOf(pid: number): number | undefined {
+  const parent = statOf(pid)?.[1]
+  return parent === undefined ? undefined : Number(parent)
+}
+
+/** What comes behind the name of the process, which may have spaces in it. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,54 @@
+/** BullMQ on Redis, which does not write to disk before it answers; or on PostgreSQL. */
+import { readFileSync } from 'node:fs'
+import { createPostgresBackend, Queue, Worker } from 'bullmq'
+
+const queue = 'noop'
+const { version } = JSON.parse(readFileSync(new URL('../node_modules/bullmq/package.json', import.meta.url), 'utf8'))
+
+export async function open({ url, redisPort, on }) {
+  const schema = 'bench_bullmq'
+  const place =
+    on === 'postgres'
+      ? { backend: createPostgresBackend({ connectionString: url, schema }) }
+      : { connection: { host: '127.0.0.1', port: redisPort } }
+  const jobs = new Queue(queue, place)
+  await jobs.waitUntilReady()
+  return {
+    versions: { bullmq: version },
+    settings: `addBulk of 1000, two at a time; Worker({ concurrency }), removeOnComplete; on ${on}`,
+    async fill(n) {
+      let next = 0
+      const filler = async () => {
+        while (next < n) {
+          const first = next
+          next += 1_000
+          await jobs.addBulk(
+            Array.from({ length: Math.min(1_000, n - first) }, (_, i) => ({
+              name: queue,
+              data: { n: first + i },
+              opts: { removeOnComplete: true },
+            })),
+          )
+        }
+      }
+      await Promise.all([filler(), filler()])
+    },
+    add: (n, data = { n }) => jobs.add(queue, data, { removeOnComplete: true }),
+    async work({ concurrency }, handle) {
+      const worker = new Worker(queue, ({ data }) => handle(data), {
+        ...place,
+        concurrency,
+        removeOnComplete: { count: 0 },
+      })
+      worker.on('error', () => {})
+      await worker.waitUntilReady()
+      return { stop: () => worker.close() }
+    },
+    async left() {
+      const { waiting, active, delayed } = await jobs.getJobCounts('waiting', 'active', 'delayed')
+      return waiting + active + delayed
+    },
+    clear: () => jobs.obliterate({ force: true }),
+    close: () => jobs.close(),
+  }
+}

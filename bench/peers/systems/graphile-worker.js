@@ -1,0 +1,63 @@
+/** Graphile Worker with what its guide on performance recommends: a local queue, and completions in batches. */
+import { readFileSync } from 'node:fs'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+
+const schema = 'bench_graphile'
+const logger = new Logger(() => () => {})
+const { version } = JSON.parse(
+  readFileSync(new URL('../node_modules/graphile-worker/package.json', import.meta.url), 'utf8'),
+)
+
+export async function open({ url }) {
+  const utils = await makeWorkerUtils({ connectionString: url, schema, logger })
+  await utils.migrate()
+  const query = (text) => utils.withPgClient((client) => client.query(text))
+  return {
+    versions: { 'graphile-worker': version },
+    settings:
+      'addJobs of 1000, two at a time; localQueue, completeJobBatchDelay and failJobBatchDelay 0, 10 connections',
+    async fill(jobs) {
+      let next = 0
+      const filler = async () => {
+        while (next < jobs) {
+          const first = next
+          next += 1_000
+          await utils.addJobs(
+            Array.from({ length: Math.min(1_000, jobs - first) }, (_, n) => ({
+              identifier: 'noop',
+              payload: { n: first + n },
+            })),
+          )
+        }
+      }
+      await Promise.all([filler(), filler()])
+    },
+    add: (n, data = { n }) => utils.addJob('noop', data),
+    async work({ concurrency, localQueue = 0 }, handle) {
+      const runner = await run({
+        connectionString: url,
+        schema,
+        logger,
+        concurrency,
+        noHandleSignals: true,
+        parsedCronItems: [],
+        taskList: { noop: (data) => handle(data) },
+        preset: {
+          worker: {
+            maxPoolSize: 10,
+            completeJobBatchDelay: 0,
+            failJobBatchDelay: 0,
+            ...(localQueue > 0 && { localQueue: { size: localQueue } }),
+          },
+        },
+      })
+      return { stop: () => runner.stop() }
+    },
+    left: async () => Number((await query(`select count(*) as n from ${schema}.jobs`)).rows[0].n),
+    clear: () => query(`truncate ${schema}._private_jobs`),
+    async close() {
+      await query(`drop schema ${schema} cascade`)
+      await utils.release()
+    },
+  }
+}

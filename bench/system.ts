@@ -1,0 +1,69 @@
+/** A system under test, in a process of its own: what it is asked, and what that took. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { join } from 'node:path'
+
+export const peers = join(import.meta.dirname, 'peers')
+/** Some of the peers need a newer Node than the product; so that all have the same, all run on this one. */
+export const node24 = join(peers, 'node_modules', '.bin', 'node')
+
+export interface Told {
+  readonly seconds: number
+  readonly cpuSeconds: number
+  readonly rssMb: number
+  readonly overshoot?: number
+  readonly tookMs?: readonly number[]
+  readonly p50?: number
+  readonly p99?: number
+  readonly tenths?: readonly number[]
+}
+
+export class System {
+  readonly name: string
+  readonly versions: Readonly<Record<string, string>>
+  readonly settings: string
+  readonly #child: ChildProcess
+
+  private constructor(
+    name: string,
+    child: ChildProcess,
+    about: { versions: Record<string, string>; settings: string },
+  ) {
+    this.name = name
+    this.#child = child
+    this.versions = about.versions
+    this.settings = about.settings
+  }
+
+  static async start(name: string, given: { readonly system: string } & Record<string, unknown>): Promise<System> {
+    const child = fork(join(peers, 'systems', 'program.js'), [JSON.stringify(given)], {
+      execPath: node24,
+      execArgv: [],
+    })
+    return new System(name, child, await answer(child))
+  }
+
+  do(act: string, options: Record<string, unknown> = {}): Promise<Told> {
+    this.#child.send({ act, ...options })
+    return answer(this.#child)
+  }
+
+  end(): Promise<unknown> {
+    if (this.#child.exitCode !== null) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#child.once('exit', resolve)
+      this.#child.disconnect()
+    })
+  }
+}
+
+export function answer<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null) => reject(new Error(`it ended with ${code} before it told anything`))
+    child.once('exit', onExit)
+    child.once('message', (message: Message & { error?: string }) => {
+      child.off('exit', onExit)
+      if (message.error === undefined) resolve(message)
+      else reject(new Error(message.error))
+    })
+  })
+}
