@@ -191,8 +191,12 @@ export class Database {
     }
   }
 
+  /** Tells the move, for those who look at the connection; the number keeps two texts of one move apart. */
   #nameOf(text: string): string {
-    const name = this.#names.get(text) ?? `fencepost_${this.#names.size}`
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const move = /"\.(\w+)/.exec(text)?.[1] ?? 'move'
+    const name = `fencepost_${this.#names.size}_${move.slice(0, 40)}`
     this.#names.set(text, name)
     return name
   }

@@ -400,3 +400,44 @@ describe('transaction', () => {
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: '1min' }])
   })
 })
+
+describe('moves that are prepared', () => {
+  const prepared = `select name from pg_prepared_statements where name like 'fencepost%'`
+  const asked = 'select * from fencepost.asked()'
+  const answering = (columns: string, values: string) =>
+    `create function fencepost.asked() returns table (${columns}) language sql as 'select ${values}'`
+
+  async function setupPrepared() {
+    const bundle = await setup()
+    await bundle.sql(answering('a int', '1'))
+    const db = new Database({ url: bundle.url, poolSize: 1 })
+    onTestFinished(() => db.close())
+    await db.prepareMoves()
+    return { ...bundle, db }
+  }
+
+  it('are prepared once per connection, under a name that tells the move', async () => {
+    const { db } = await setupPrepared()
+
+    for (let n = 0; n < 3; n++) expect(await db.move(asked, () => [])).toEqual([{ a: 1 }])
+
+    expect(await db.read(prepared)).toEqual([{ name: 'fencepost_0_asked' }])
+  })
+
+  it('go on when a migration has changed what they answer', async () => {
+    const { db, sql } = await setupPrepared()
+    await db.move(asked, () => [])
+    await sql('drop function fencepost.asked()')
+    await sql(answering('a int, b int', '1, 2'))
+
+    expect(await db.move(asked, () => [])).toEqual([{ a: 1, b: 2 }])
+  })
+
+  it('go on in a session that has forgotten them', async () => {
+    const { db } = await setupPrepared()
+    await db.move(asked, () => [])
+    await db.once('deallocate all')
+
+    expect(await db.move(asked, () => [])).toEqual([{ a: 1 }])
+  })
+})

@@ -2,6 +2,7 @@ import pg from 'pg'
 import { expect, it as test, onTestFinished } from 'vitest'
 import { audit } from '../../src/audit/audit.js'
 import { fencepost, type FencepostOptions, type JobContext, NonRetryable, task } from '../../src/index.js'
+import { Database } from '../../src/store/database.js'
 import { hasPgBouncer, startPgBouncer } from '../harness/pgbouncer.js'
 import { anything, door, setupWorker } from './setup.js'
 
@@ -171,4 +172,19 @@ it(`is one connection and several sessions: what these tests are about${installe
 
   expect(sessions.size).toBe(2)
   expect(sessions).toContain(elsewhere)
+})
+
+it(`prepares no statements in sessions that others use, too${installed}`, async () => {
+  const { pooled } = await setupPooled()
+  const db = new Database({ url: pooled, poolSize: 5 })
+  onTestFinished(() => db.close())
+  await db.prepareMoves()
+
+  const found = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      db.move<{ n: number }>(`select count(*) as n from pg_prepared_statements, fencepost.clock()`, () => []),
+    ),
+  )
+
+  expect(found.flat()).toEqual(found.map(() => ({ n: 0 })))
 })
