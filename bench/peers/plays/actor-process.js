@@ -70,6 +70,7 @@ async function take(step, job) {
       await pause(20)
     }
   } else if (what === 'takes') await pause(Number(name))
+  else if (what === 'worked') tell('worked', {})
   else if (what === 'fail') throw new Error('told to fail')
   else if (what === 'failOnce') {
     if (!failedOnce) {

@@ -19,6 +19,7 @@ export const peers = {
       FM_030: { notify: true },
       FM_034: { deadLetter: true },
       FM_042: { retentionSeconds: 1 },
+      FM_053: { heartbeat: true },
     },
     /** Beside the documented best: what the usual setting does. */
     also: {
@@ -41,7 +42,10 @@ export const peers = {
     },
   },
   bullmq: {
-    cannot: { FM_005: `${noTransaction}: the queue is in Redis` },
+    cannot: {
+      FM_005: `${noTransaction}: the queue is in Redis`,
+      FM_042: 'nothing that has not run is deleted by its age, and no setting does it',
+    },
     policies: {},
     also: {
       FM_023: { label: 'with removeOnComplete', policy: { removeOnComplete: true } },

@@ -14,9 +14,10 @@ const version = versionOf(peer)
 for (const [id, scenario] of Object.entries(scenarios)) {
   if (ids && !ids.includes(id)) continue
   const { name, story } = scenario
+  const begunAt = performance.now()
   const reason = cannot[id]
   const cell = reason ? { verdict: 'not expressible', seen: reason, settings: [] } : await cellOf(id, scenario).catch(stuck)
-  console.log(JSON.stringify({ peer, version, id, name, story, ...cell }))
+  console.log(JSON.stringify({ peer, version, id, name, story, ...cell, tookMs: Math.round(performance.now() - begunAt) }))
 }
 
 /** The play went another way than its scenario expects: that says nothing about the peer, and is no result. */

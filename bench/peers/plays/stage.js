@@ -103,6 +103,17 @@ export class Stage {
     return rows
   }
 
+  /** Has an actor work, and waits until it has begun a job. The answer to `work` does not come if its handler blocks. */
+  async beginsWith(actor, programs, options) {
+    const before = this.began(actor.name).length
+    const begun = this.until(`${actor.name} begins`, () => this.began(actor.name).length > before)
+    const working = actor.call('work', programs, options ?? {})
+    begun.catch(() => {})
+    working.catch(() => {})
+    await Promise.race([begun, working])
+    await begun
+  }
+
   /** Waits for a condition, and throws if the deadline comes first: a play that went another way has no verdict. */
   async until(what, condition, deadlineMs = 30_000) {
     if (!(await this.within(deadlineMs, condition))) throw new Error(`this did not happen within ${deadlineMs} ms: ${what}`)

@@ -90,8 +90,6 @@ export async function open({ url, queue, policy, setting }) {
       await fp.workflows.start('fan-in', { children })
       setting('a workflow: with_items, then a task when all have succeeded')
     },
-    /** The connections on which this process waits for notices. */
-    listeners: `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' and datname = current_database()`,
     close: () => fp.close(),
   }
 }

@@ -17,13 +17,24 @@ export async function open({ url, queue, policy, setting, clockAheadMs }) {
         maxAttempts: (policy.retries ?? 3) + 1,
         ...(key !== undefined && { jobKey: key, ...(policy.jobKeyMode && { jobKeyMode: policy.jobKeyMode }) }),
         ...(priority !== undefined && { priority: priority === 'high' ? -10 : 10 }),
-        ...(delayMs !== undefined && { runAt: new Date(Date.now() + delayMs) }),
         ...(policy.limit && { queueName: data.limitKey }),
       }
-      const named = { ...spec, ...(spec.runAt && { runAt: 'by the producer’s clock' }) }
-      setting(`addJob: ${shownOptions(named)}`)
+      if (delayMs !== undefined) return this.addDelayed(name, data, delayMs)
+      setting(`addJob: ${shownOptions(spec)}`)
       const { id } = await utils.addJob(name, data, spec)
       return { task: name, id: String(id) }
+    },
+    /** Its SQL function takes the time from the database; addJob() takes a Date of the producer's. */
+    async addDelayed(name, data, delayMs) {
+      setting('add_job(…, run_at := now() + interval)')
+      const added = await utils.withPgClient((client) =>
+        client.query(`select id from ${queue}.add_job($1, $2, run_at := now() + $3::int * interval '1 ms')`, [
+          name,
+          JSON.stringify(data),
+          delayMs,
+        ]),
+      )
+      return { task: name, id: String(added.rows[0].id) }
     },
     async work(programs, handle, { concurrency = 1, graceMs = 500 } = {}) {
       const options = {
@@ -77,7 +88,6 @@ export async function open({ url, queue, policy, setting, clockAheadMs }) {
       setting('cleanup: all three tasks')
       await utils.cleanup({ tasks: ['GC_TASK_IDENTIFIERS', 'GC_JOB_QUEUES', 'DELETE_PERMAFAILED_JOBS'] })
     },
-    listeners: `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' and datname = current_database()`,
     close: async () => {
       await runner?.stop()
       await utils.release()

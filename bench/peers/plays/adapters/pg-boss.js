@@ -46,7 +46,7 @@ export async function open({ url, queue, policy, setting }) {
         ...(priority !== undefined && { priority: priority === 'high' ? 10 : 0 }),
         ...(delayMs !== undefined && { startAfter: delayMs / 1000 }),
         ...(policy.limit === 1 && { singletonKey: data.limitKey }),
-        ...(policy.limit > 1 && { group: { id: data.limitKey } }),
+        ...((policy.limit > 1 || policy.localGroup) && { group: { id: data.limitKey } }),
       }
       if (Object.keys(options).length > 0) setting(`send: ${Object.keys(options).join(', ')}`)
       return { task: name, id: await boss.send(name, data, options) }
@@ -99,6 +99,7 @@ export async function open({ url, queue, policy, setting }) {
     },
     remove: ({ task, id }) => boss.deleteJob(task, id),
     rescue: ({ task }) => boss.supervise(task),
+    cleanUp: ({ task }) => boss.supervise(task),
     async fanIn(children) {
       await known('child')
       await known('parent')
@@ -124,7 +125,6 @@ export async function open({ url, queue, policy, setting }) {
       await this.tx.query('commit')
       await this.tx.end()
     },
-    listeners: `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %' and datname = current_database()`,
     close: () => boss.stop({ graceful: false }),
   }
 }

@@ -1,12 +1,13 @@
 // Two workers and one job: the first loses its right to it, and goes on.
+import { times } from './counting.js'
+
 
 /** A has a job and gives no sign of life; B takes the job over and ends it; A wakes and goes on. */
 async function takenOver(stage, cast, { programA, programB, sleepsBy }) {
   const producer = await cast.actor('producer')
   const job = await producer.call('enqueue', 'work', { label: 'J' })
   const a = await cast.actor('A')
-  await a.call('work', { work: programA })
-  await stage.until('A begins', () => stage.began('A').length === 1)
+  await stage.beginsWith(a, { work: programA })
   if (sleepsBy === 'SIGSTOP') a.stop()
   const b = await cast.laterActor('B')
   await b.call('work', { work: programB })
@@ -76,6 +77,8 @@ export const FM_002 = {
 async function lateWord(stage, { producer, job, a }) {
   stage.open('A')
   await anotherJobOf(stage, producer, a)
+  // What is tried again is tried by B, whose handler then applies the effect.
+  await a.kill()
   const { state } = await producer.call('look', job)
   stage.open('B')
   const done = await stage.within(15_000, async () => (await effectsOf(stage, 'J')) === 1)
@@ -102,8 +105,7 @@ async function rescued(stage, cast, programA, options = {}) {
   const producer = await cast.actor('producer')
   const job = await producer.call('enqueue', 'work', { label: 'J' }, options)
   const a = await cast.actor('A')
-  await a.call('work', { work: programA })
-  await stage.until('A begins', () => stage.began('A').length === 1)
+  await stage.beginsWith(a, { work: programA })
   const rescuer = await cast.laterActor('rescuer')
   await rescuer.call('work', { other: [] })
   await stage.until('the job is taken back', async () => {
@@ -147,6 +149,3 @@ export const FM_027 = {
   play: (stage, cast) => bothApply(stage, cast, 'SIGSTOP'),
 }
 
-export function times(n) {
-  return n === 1 ? 'once' : n === 2 ? 'twice' : `${n} times`
-}
