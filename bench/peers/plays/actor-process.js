@@ -24,7 +24,7 @@ process.on('message', ({ id, verb, values }) => {
 })
 process.on('disconnect', () => process.exit())
 // An error that a library throws into the process is told, and does not end it: the play is about the queue.
-process.on('uncaughtException', (error) => tell('uncaught', { error: String(error?.message ?? error) }))
+process.on('uncaughtException', (error) => tell('uncaught', { error: error?.message }))
 process.on('unhandledRejection', (error) => tell('uncaught', { error: String(error?.message ?? error) }))
 
 async function perform(verb, values) {
@@ -38,13 +38,13 @@ async function perform(verb, values) {
 
 /** `programs`: for each task, the steps of its handler. */
 async function work(programs, options = {}) {
-  await peer.work(programs, (job) => handle(job, programs[job.task]), options)
   // As the documentation of each peer has it: on SIGTERM stop in good order, then end.
   if (!peer.handlesSignals) {
     process.once('SIGTERM', () => {
       void peer.stop(options).finally(() => process.exit())
     })
   }
+  await peer.work(programs, (job) => handle(job, programs[job.task]), options)
 }
 
 async function handle(job, program) {
@@ -77,8 +77,7 @@ async function take(step, job) {
       failedOnce = true
       throw new Error('told to fail once')
     }
-  }
-  else if (what === 'die') process.kill(process.pid, 'SIGKILL')
+  } else if (what === 'die') process.kill(process.pid, 'SIGKILL')
   else if (what === 'effect') {
     const text = `insert into ${scene.app}.effect (job, actor) values ($1, $2)`
     const write = async (query) => {

@@ -19,7 +19,8 @@ export class Actor {
     this.process.stderr.on('data', (text) => (this.errors = `${this.errors}${text}`.slice(-4_000)))
     this.process.on('message', (message) => this.#hear(message))
     this.process.on('exit', (code, signal) => {
-      for (const { reject } of this.#calls.values()) reject(new Error(`${name} ended (${signal ?? code}): ${this.errors}`))
+      for (const { reject } of this.#calls.values())
+        reject(new Error(`${name} ended (${signal ?? code}): ${this.errors}`))
       this.#calls.clear()
     })
   }

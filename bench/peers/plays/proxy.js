@@ -4,7 +4,7 @@ import { createServer, connect } from 'node:net'
 
 export class Proxy {
   #sockets = new Set()
-  #cutNext = false
+  #cutNext
   #away = false
   cuts = 0
 
@@ -17,7 +17,10 @@ export class Proxy {
   }
 
   #relay(client, host, port) {
-    if (this.#away) return client.destroy()
+    if (this.#away) {
+      client.destroy()
+      return
+    }
     const server = connect(port, host)
     for (const socket of [client, server]) {
       this.#sockets.add(socket)
@@ -30,13 +33,16 @@ export class Proxy {
     }
     let asked = false
     client.on('data', (bytes) => {
-      asked ||= this.#cutNext !== false && bytes.includes(this.#cutNext)
+      asked ||= this.#cutNext !== undefined && bytes.includes(this.#cutNext)
       server.write(bytes)
     })
     server.on('data', (bytes) => {
-      if (!asked || this.#cutNext === false) return client.write(bytes)
+      if (!asked || this.#cutNext === undefined) {
+        client.write(bytes)
+        return
+      }
       // The server has done what was asked, and says so to nobody.
-      this.#cutNext = false
+      this.#cutNext = undefined
       this.cuts++
       server.destroy()
       client.destroy()

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import pg from 'pg'
 import { peers } from './peers.js'
 import { scenarios } from './scenarios/all.js'
 import { Stage } from './stage.js'
@@ -10,20 +11,36 @@ import { Stage } from './stage.js'
 const { peer, url, redisPort, ids, repeat = 1 } = JSON.parse(process.argv[2])
 const { cannot, policies, also = {}, laterMs = 0 } = peers[peer]
 const version = versionOf(peer)
+const server = await serverText()
+const date = new Date().toISOString().slice(0, 10)
 
 for (const [id, scenario] of Object.entries(scenarios)) {
   if (ids && !ids.includes(id)) continue
   const { name, story } = scenario
   const begunAt = performance.now()
   const reason = cannot[id]
-  const cell = reason ? { verdict: 'not expressible', seen: reason, settings: [] } : await cellOf(id, scenario).catch(stuck)
-  console.log(JSON.stringify({ peer, version, id, name, story, ...cell, tookMs: Math.round(performance.now() - begunAt) }))
+  const cell = reason
+    ? { verdict: 'not expressible', seen: reason, settings: [], plays: 0 }
+    : await cellOf(id, scenario).catch(stuck)
+  console.log(
+    JSON.stringify({
+      peer,
+      version,
+      server,
+      date,
+      id,
+      name,
+      story,
+      ...cell,
+      tookMs: Math.round(performance.now() - begunAt),
+    }),
+  )
 }
 
 /** The play went another way than its scenario expects: that says nothing about the peer, and is no result. */
 function stuck(error) {
   process.exitCode = 1
-  return { verdict: 'no verdict', seen: String(error.message ?? error), settings: [] }
+  return { verdict: 'no verdict', seen: String(error.message ?? error), settings: [], plays: repeat }
 }
 
 async function cellOf(id, scenario) {
@@ -47,7 +64,7 @@ async function once(scenario, policy) {
   let later = 0
   const cast = {
     peer,
-    actor: (name, options = {}) => stage.actor(name, { policy: { ...policy, ...scenario.policy?.[peer], ...options.policy }, ...withoutPolicy(options) }),
+    actor: (name, options = {}) => stage.actor(name, { ...options, policy: { ...options.policy, ...policy } }),
     /** One that comes when the lease of those before it may have run out. */
     laterActor: (name, options = {}) => cast.actor(name, { clockAheadMs: ++later * laterMs, ...options }),
   }
@@ -55,13 +72,23 @@ async function once(scenario, policy) {
     const { holds, seen } = await scenario.play(stage, cast)
     return { holds, seen, settings: [...stage.settings] }
   } finally {
-    if (process.env.PLAYS_LOG) console.error(readFileSync(stage.log, "utf8"))
     await stage.strike()
   }
 }
 
-function withoutPolicy({ policy: _, ...options }) {
-  return options
+async function serverText() {
+  if (peer === 'bullmq') {
+    const { Redis } = await import('ioredis')
+    const redis = new Redis(redisPort, '127.0.0.1')
+    const [, found] = /redis_version:(\S+)/.exec(await redis.info('server'))
+    redis.disconnect()
+    return `Redis ${found}`
+  }
+  const sql = new pg.Client({ connectionString: url })
+  await sql.connect()
+  const { rows } = await sql.query(`select split_part(current_setting('server_version'), ' ', 1) as version`)
+  await sql.end()
+  return `PostgreSQL ${rows[0].version}`
 }
 
 function versionOf(name) {

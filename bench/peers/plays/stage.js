@@ -116,7 +116,8 @@ export class Stage {
 
   /** Waits for a condition, and throws if the deadline comes first: a play that went another way has no verdict. */
   async until(what, condition, deadlineMs = 30_000) {
-    if (!(await this.within(deadlineMs, condition))) throw new Error(`this did not happen within ${deadlineMs} ms: ${what}`)
+    if (!(await this.within(deadlineMs, condition)))
+      throw new Error(`this did not happen within ${deadlineMs} ms: ${what}`)
   }
 
   /** Whether it comes to be before the deadline. */

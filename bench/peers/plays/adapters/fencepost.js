@@ -19,7 +19,9 @@ export async function open({ url, queue, policy, setting }) {
       timeout: false,
       ...(policy.limit && { gate: { key: (input) => input.limitKey, limit: policy.limit } }),
     }
-    setting(`task: ${shownOptions({ ...options, ...(policy.limit && { gate: { key: 'of the input', limit: policy.limit } }) })}`)
+    setting(
+      `task: ${shownOptions({ ...options, ...(policy.limit && { gate: { key: 'of the input', limit: policy.limit } }) })}`,
+    )
     // What must not be taken by a worker of another task has a queue of its own, as it has with the peers.
     return task(name, { input: anything, queue: name, ...options, run })
   }
@@ -82,11 +84,10 @@ export async function open({ url, queue, policy, setting }) {
             action: parent
             input: { label: parent }
       `
-      known('child')
-      known('parent')
-      const deployer = await fp.work([known('child'), known('parent')].map((each) => each), { concurrency: 1 })
+      // A workflow can be started when some worker has told that it has the actions.
+      const deployer = await fp.work([known('child'), known('parent')])
       await deployer.stop()
-      await fp.workflows.deploy(await readWorkflowText(text))
+      await fp.workflows.deploy(readWorkflowText(text))
       await fp.workflows.start('fan-in', { children })
       setting('a workflow: with_items, then a task when all have succeeded')
     },

@@ -22,7 +22,7 @@ export async function open({ url, queue, policy, setting, clockAheadMs }) {
       if (delayMs !== undefined) return this.addDelayed(name, data, delayMs)
       setting(`addJob: ${shownOptions(spec)}`)
       const { id } = await utils.addJob(name, data, spec)
-      return { task: name, id: String(id) }
+      return { task: name, id }
     },
     /** Its SQL function takes the time from the database; addJob() takes a Date of the producer's. */
     async addDelayed(name, data, delayMs) {
@@ -72,9 +72,7 @@ export async function open({ url, queue, policy, setting, clockAheadMs }) {
     },
     async cancel({ key }) {
       setting('remove_job(key)')
-      const removed = await utils.withPgClient((client) =>
-        client.query(`select * from ${queue}.remove_job($1)`, [key]),
-      )
+      const removed = await utils.withPgClient((client) => client.query(`select * from ${queue}.remove_job($1)`, [key]))
       const [job] = removed.rows
       if (!job?.id) return 'refused'
       return job.locked_at ? 'requested' : 'cancelled'

@@ -31,20 +31,22 @@ export const FM_012 = {
   name: 'Shutdown charged as failure',
   story: 'A, told to stop (SIGTERM), gives up a job that has no retries; B is there',
   async play(stage, cast) {
-    const policy = { retries: 0 }
+    const policy = { retries: 0, leaseMs: 5_000 }
     const producer = await cast.actor('producer', { policy })
     const job = await producer.call('enqueue', 'work', { label: 'J' })
-    const a = await cast.actor('A', { policy: { ...policy, leaseMs: 5_000 } })
+    const a = await cast.actor('A', { policy })
     await stage.beginsWith(a, { work: ['gate:never', 'effect'] })
     a.terminate()
     await stage.until('A has ended', () => a.ended())
-    const b = await cast.actor('B', { policy: { ...policy, leaseMs: 5_000 } })
+    const b = await cast.actor('B', { policy })
     await b.call('work', { work: ['effect'] })
     const run = await stage.within(15_000, async () => (await effectsOf(stage, 'J')) === 1)
     const { state } = await producer.call('look', job)
     return {
       holds: run,
-      seen: run ? 'the job was run again, its only try not used up' : `the job is ${state}: its only try was used up by the shutdown`,
+      seen: run
+        ? 'the job was run again, its only try not used up'
+        : `the job is recorded as ${state} and was not run again: the shutdown has used up its only try`,
     }
   },
 }
@@ -72,7 +74,9 @@ export const FM_013 = {
     const runs = stage.began().length
     return {
       holds: survivor !== undefined && runs <= 3,
-      seen: survivor ? `it failed for good after ${runs} workers had died in it` : `${runs} workers died in it, and no end`,
+      seen: survivor
+        ? `it failed for good after ${runs} workers had died in it`
+        : `${runs} workers died in it, and no end`,
     }
   },
 }
@@ -88,7 +92,7 @@ export const FM_034 = {
     if (!survivor) return { holds: false, seen: 'it never failed' }
     await survivor.kill()
     await producer.call('rerun', job)
-    const b = await cast.laterActor('B', { policy: { ...policy, leaseMs: 5_000 } })
+    const b = await cast.laterActor('B', { policy })
     await b.call('work', { work: ['effect'] })
     await stage.within(10_000, async () => (await effectsOf(stage, 'J')) > 0)
     const effects = await effectsOf(stage, 'J')
@@ -135,6 +139,9 @@ export const FM_042 = {
     const b = await cast.actor('B')
     await b.call('work', { work: ['effect'] })
     const run = await stage.within(5_000, async () => (await effectsOf(stage, 'J')) === 1)
-    return { holds: run, seen: run ? 'cleaned up, the job was still there and ran' : 'the waiting job was deleted unrun, as documented' }
+    return {
+      holds: run,
+      seen: run ? 'cleaned up, the job was still there and ran' : 'the waiting job was deleted unrun, as documented',
+    }
   },
 }

@@ -18,7 +18,8 @@ async function sendAndLoseTheAnswer(producer, proxy, label, options) {
 
 export const FM_023 = {
   name: 'Ambiguous commit doubles an enqueue',
-  story: 'the server has stored the job, the answer is cut off, the producer sends again: at once, and after the job’s end',
+  story:
+    'the server has stored the job, the answer is cut off, the producer sends again: at once, and after the job’s end',
   async play(stage, cast) {
     const proxy = await stage.proxy()
     const producer = await cast.actor('producer', { through: proxy })
@@ -46,9 +47,10 @@ export const FM_024 = {
   name: 'Enqueue retry clobbers a consumer',
   story: 'the job runs; it is sent again with its key; then the run fails and is tried again',
   async play(stage, cast) {
-    const producer = await cast.actor('producer', { policy: { retries: 1 } })
+    const policy = { retries: 1, leaseMs: 10_000 }
+    const producer = await cast.actor('producer', { policy })
     await producer.call('enqueue', 'work', { label: 'J' }, { key: 'order-1' })
-    const a = await cast.actor('A', { policy: { leaseMs: 10_000, retries: 1 } })
+    const a = await cast.actor('A', { policy })
     await stage.beginsWith(a, { work: ['gate:A', 'failOnce', 'effect'] })
     await producer.call('enqueue', 'work', { label: 'J' }, { key: 'order-1' })
     stage.open('A')
@@ -59,13 +61,17 @@ export const FM_024 = {
     await stage.within(1_000, () => runsOf(stage, 'J') > 2)
     const effects = (await stage.effects()).filter(({ job }) => job === 'J').length
     const runs = runsOf(stage, 'J')
-    return { holds: effects === 1 && runs === 2, seen: `begun ${times(runs)} (a failure and a retry are two), applied ${times(effects)}` }
+    return {
+      holds: effects === 1 && runs === 2,
+      seen: `begun ${times(runs)} (a failure and a retry are two), applied ${times(effects)}`,
+    }
   },
 }
 
 export const FM_033 = {
   name: 'Clock skew',
-  story: 'a job is due in 30 minutes; a worker’s clock is an hour ahead; and one from a producer whose clock is an hour behind',
+  story:
+    'a job is due in 30 minutes; a worker’s clock is an hour ahead; and one from a producer whose clock is an hour behind',
   async play(stage, cast) {
     const producer = await cast.actor('producer')
     await producer.call('enqueue', 'work', { label: 'ahead' }, { delayMs: hour / 2 })

@@ -1,7 +1,6 @@
 // Two workers and one job: the first loses its right to it, and goes on.
 import { times } from './counting.js'
 
-
 /** A has a job and gives no sign of life; B takes the job over and ends it; A wakes and goes on. */
 async function takenOver(stage, cast, { programA, programB, sleepsBy }) {
   const producer = await cast.actor('producer')
@@ -125,13 +124,17 @@ export const FM_005 = {
     await anotherJobOf(stage, producer, a)
     const effects = await effectsOf(stage, 'J')
     const runs = stage.began().filter(({ data }) => data.label === 'J').length
-    return { holds: effects === 1 && runs === 2, seen: `begun ${times(runs)}, the effect was applied ${times(effects)}` }
+    return {
+      holds: effects === 1 && runs === 2,
+      seen: `begun ${times(runs)}, the effect was applied ${times(effects)}`,
+    }
   },
 }
 
 export const FM_006 = {
   name: 'Fence reused',
-  story: 'A’s attempt is lost; the job is deleted and sent again with its id; B runs it; A’s late success arrives; B fails',
+  story:
+    'A’s attempt is lost; the job is deleted and sent again with its id; B runs it; A’s late success arrives; B fails',
   async play(stage, cast) {
     const { producer, job, a } = await rescued(stage, cast, ['blocked:A'], { key: 'same' })
     await producer.call('remove', job)
@@ -148,4 +151,3 @@ export const FM_027 = {
   story: 'A is stopped (SIGSTOP) past its lease; B runs the job and applies its effect; A goes on (SIGCONT)',
   play: (stage, cast) => bothApply(stage, cast, 'SIGSTOP'),
 }
-

@@ -18,7 +18,9 @@ export const FM_014 = {
     const ended = await stage.within(10_000, async () => (await stage.effects()).length >= 2)
     return {
       holds: !beside && ended,
-      seen: beside ? `B began ${stage.began('B')[0].data.label} beside A` : `B began nothing beside A${ended ? '' : ', and nothing after it'}`,
+      seen: beside
+        ? `B began ${stage.began('B')[0].data.label} beside A`
+        : `B began nothing beside A${ended ? '' : ', and nothing after it'}`,
     }
   },
 }
@@ -43,12 +45,12 @@ export const FM_020 = {
   name: 'Double release by a presumed-dead worker',
   story: 'of one key one job may run; A stalls and loses its job; B runs; A ends late; nobody may begin beside B',
   async play(stage, cast) {
-    const policy = { limit: 1 }
+    const policy = { limit: 1, leaseMs: 4_000 }
     const producer = await cast.actor('producer', { policy })
     for (const label of ['J1', 'J2', 'J3']) await producer.call('enqueue', 'work', { label, limitKey: 'k' })
     const a = await cast.actor('A', { policy })
     await stage.beginsWith(a, { work: ['blocked:A'] })
-    const b = await cast.laterActor('B', { policy: { ...policy, ...(cast.peer === 'pg-boss' && { leaseMs: 10_000 }) } })
+    const b = await cast.laterActor('B', { policy })
     await stage.beginsWith(b, { work: ['gate:B'] })
     const before = stage.began().length
     stage.open('A')
@@ -68,25 +70,29 @@ export const FM_021 = {
     const policy = { limit, leaseMs: 10_000 }
     const producer = await cast.actor('producer', { policy })
     for (let n = 0; n < 16; n++) await producer.call('enqueue', 'work', { label: `J${n}`, limitKey: 'k' })
-    if (cast.peer === 'pg-boss') return twoFetches(stage, cast, policy)
     const workers = await Promise.all(['A', 'B', 'C'].map((name) => cast.actor(name, { policy })))
-    await Promise.all(workers.map((each) => each.call('work', { work: ['takes:40', 'worked', 'effect'] }, { concurrency: 4 })))
+    await Promise.all(
+      workers.map((each) => each.call('work', { work: ['takes:40', 'worked', 'effect'] }, { concurrency: 4 })),
+    )
     await stage.until('all jobs end', async () => (await stage.effects()).length >= 16)
     const most = mostAtOnce(stage)
-    return { holds: most <= limit, seen: `limit ${limit}: ${most} at a time` }
+    const seen = `limit ${limit}, 12 handlers in 3 processes: ${most} at a time`
+    if (cast.peer !== 'pg-boss' || most > limit) return { holds: most <= limit, seen }
+    await Promise.all(workers.map((each) => each.kill()))
+    return twoFetches(cast, producer, policy, seen)
   },
 }
 
 /** Two fetches that overlap: each begins before the other has committed, as two workers' do now and then. */
-async function twoFetches(stage, cast, policy) {
-  const [a, b] = [await cast.actor('A', { policy }), await cast.actor('B', { policy })]
+async function twoFetches(cast, producer, policy, before) {
+  for (let n = 0; n < 4; n++) await producer.call('enqueue', 'work', { label: `K${n}`, limitKey: 'k' })
+  const [a, b] = [await cast.actor('D', { policy }), await cast.actor('E', { policy })]
   const fetched = [await a.call('beginFetch', 'work', 2), await b.call('beginFetch', 'work', 2)]
   await a.call('commitFetch')
   await b.call('commitFetch')
   const active = fetched[0] + fetched[1]
   return {
     holds: active <= policy.limit,
-    seen: `limit ${policy.limit}: two fetches that overlapped took ${active} jobs; a limit of 1 (policy: singleton) is kept by a unique index`,
+    seen: `${before}; two fetches that overlapped, in transactions, took ${active}`,
   }
 }
-

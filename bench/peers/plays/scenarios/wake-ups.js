@@ -20,7 +20,10 @@ export const FM_030 = {
     const begunAt = performance.now()
     const begun = await stage.within(20_000, () => runsOf(stage, 'J') === 1)
     const seconds = Math.ceil((performance.now() - begunAt) / 1000)
-    return { holds: begun, seen: begun ? 'the job ran when the worker had connected again' : `the job was not begun for ${seconds} s` }
+    return {
+      holds: begun,
+      seen: begun ? 'the job ran when the worker had connected again' : `the job was not begun for ${seconds} s`,
+    }
   },
 }
 
@@ -28,9 +31,10 @@ export const FM_031 = {
   name: 'Cancel lost, or cancel and complete both win',
   story: 'a job is cancelled while it runs, and its handler then comes to its end',
   async play(stage, cast) {
-    const producer = await cast.actor('producer')
+    const policy = { leaseMs: 10_000 }
+    const producer = await cast.actor('producer', { policy })
     const job = await producer.call('enqueue', 'work', { label: 'J' }, { key: 'c' })
-    const a = await cast.actor('A', { policy: { leaseMs: 10_000 } })
+    const a = await cast.actor('A', { policy })
     await stage.beginsWith(a, { work: ['blocked:A', 'effect'] })
     const answer = await producer.call('cancel', { ...job, key: 'c' })
     stage.open('A')
@@ -38,8 +42,12 @@ export const FM_031 = {
     await stage.until('A goes on', () => isOver(stage, 'sentinel'))
     const effects = (await stage.effects()).filter(({ job: label }) => label === 'J').length
     const { state } = await producer.call('look', job)
-    const agrees = answer === 'cancelled' ? effects === 0 && state !== 'succeeded' : (state === 'succeeded') === (effects === 1)
-    return { holds: agrees && effects <= 1, seen: `the cancel was ${answer}; the effect was applied ${times(effects)}, the job is ${state}` }
+    const agrees =
+      answer === 'cancelled' ? effects === 0 && state !== 'succeeded' : (state === 'succeeded') === (effects === 1)
+    return {
+      holds: agrees && effects <= 1,
+      seen: `the answer to the cancel was “${answer}”; the effect was applied ${times(effects)}, the job is ${state}`,
+    }
   },
 }
 
@@ -68,14 +76,17 @@ export const FM_038 = {
     const begun = runsOf(stage, 'low') > 0
     return {
       holds: begun,
-      seen: begun ? `it ran after ${runsOf(stage, 'high')} others` : `${most} jobs that came later were run, and it was not`,
+      seen: begun
+        ? `it ran after ${runsOf(stage, 'high')} others`
+        : `${most} jobs that came later were run, and it was not`,
     }
   },
 }
 
 export const FM_053 = {
   name: 'Outage read as death',
-  story: 'the server cannot be reached for longer than a lease, by anyone; the job has no retries and no losses to spare',
+  story:
+    'the server cannot be reached for longer than a lease, by anyone; the job has no retries and no losses to spare',
   async play(stage, cast) {
     const policy = { retries: 0, losses: 0, leaseMs: 2_000 }
     const proxy = await stage.proxy()
@@ -93,6 +104,9 @@ export const FM_053 = {
     await stage.within(10_000, async () => (await producer.call('look', job)).state === 'succeeded')
     const { state } = await producer.call('look', job)
     const effects = (await stage.effects()).length
-    return { holds: state === 'succeeded' && effects === 1, seen: `after the outage the job is ${state}, begun ${times(runsOf(stage, 'J'))}, applied ${times(effects)}` }
+    return {
+      holds: state === 'succeeded' && effects === 1,
+      seen: `after the outage the job is ${state}, begun ${times(runsOf(stage, 'J'))}, applied ${times(effects)}`,
+    }
   },
 }
