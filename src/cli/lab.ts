@@ -22,11 +22,14 @@ export function labCommand(): Command {
       '--peer <name>',
       'play it with a peer’s public API instead: pg-boss, graphile-worker, bullmq, fencepost or all',
     )
-    .option('--repeat <n>', 'with --peer: how many times each is played', '1')
+    .option('--repeat <n>', 'with --peer: how many times each is played')
     .option('--write', 'with --peer: keep the results in docs/comparison.json and docs/comparison.md')
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<LabOptions>()
       if (id && options.all) throw new FencepostError('FP_USAGE', 'give a failure mode or --all, not both')
+      if (options.peer && options.all) throw new FencepostError('FP_USAGE', 'with --peer, all are played without --all')
+      if (!options.peer && (options.repeat ?? options.write) !== undefined)
+        throw new FencepostError('FP_USAGE', '--repeat and --write go with --peer')
       if (options.peer !== undefined) await playPeers(id, { ...options, peer: options.peer })
       else if (options.all) await playAll(options)
       else if (id) await playOne(await findBundle(id), options)

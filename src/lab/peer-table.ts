@@ -25,7 +25,10 @@ export function comparisonLines(results: readonly PeerResult[]): string[] {
     '',
     `| failure mode | ${peers.join(' | ')} |`,
     `| --- | ${peers.map(() => '---').join(' | ')} |`,
-    ...ids.map((id) => `| [${id}](#${anchor(id)}) | ${peers.map((peer) => shown(cell(id, peer))).join(' | ')} |`),
+    ...ids.map(
+      (id) =>
+        `| [${id}](#${anchor(id)}) ${results.find((result) => result.id === id)?.name} | ${peers.map((peer) => shown(cell(id, peer))).join(' | ')} |`,
+    ),
     '',
     ...ids.flatMap((id) => {
       const of = results.filter((result) => result.id === id)

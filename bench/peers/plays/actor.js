@@ -3,7 +3,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-const answerMsMax = 20_000
+/** Long enough for a machine that has much else to do. */
+const answerMsMax = 60_000
 
 export class Actor {
   #calls = new Map()

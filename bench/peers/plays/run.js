@@ -17,7 +17,6 @@ const date = new Date().toISOString().slice(0, 10)
 for (const [id, scenario] of Object.entries(scenarios)) {
   if (ids && !ids.includes(id)) continue
   const { name, story } = scenario
-  const begunAt = performance.now()
   const reason = cannot[id]
   const cell = reason
     ? { verdict: 'not expressible', seen: reason, settings: [], plays: 0 }
@@ -32,7 +31,6 @@ for (const [id, scenario] of Object.entries(scenarios)) {
       name,
       story,
       ...cell,
-      tookMs: Math.round(performance.now() - begunAt),
     }),
   )
 }

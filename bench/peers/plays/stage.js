@@ -10,7 +10,7 @@ import { Actor } from './actor.js'
 import { Proxy } from './proxy.js'
 
 const prefix = 'fencepost_peer_'
-const lookEveryMs = 25
+const lookEveryMs = 50
 
 export class Stage {
   #actors = []
