@@ -1,7 +1,6 @@
 // BullMQ by its own API, on a Redis of the play's own (appendonly). A task is a queue with a worker of its own.
 import { FlowProducer, Queue, Worker } from 'bullmq'
-
-export const packageName = 'bullmq'
+import { shownOptions } from '../shown-options.js'
 
 export async function open({ queue: prefix, redisPort, policy, setting }) {
   const connection = { host: '127.0.0.1', port: redisPort }
@@ -102,12 +101,5 @@ export async function open({ queue: prefix, redisPort, policy, setting }) {
       await flows.close()
       setting('FlowProducer: a parent with children')
     },
-    close: async () => {
-      await Promise.all([...workers, ...queues.values()].map((each) => each.close()))
-    },
   }
-}
-
-function shownOptions(options) {
-  return JSON.stringify(options).replaceAll('"', '')
 }

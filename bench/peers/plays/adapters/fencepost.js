@@ -1,10 +1,9 @@
 // Fencepost through its built package, as a user has it.
 import { fencepost, readWorkflowText, task } from '../../../../dist/src/index.js'
+import { shownOptions } from '../shown-options.js'
 import { uuidOf } from '../uuid-of.js'
 
 const anything = { '~standard': { version: 1, vendor: 'plays', validate: (value) => ({ value }) } }
-
-export const packageName = 'fencepost'
 
 export async function open({ url, queue, policy, setting }) {
   const fp = await fencepost({ database: url, schema: queue, poolSize: 6 })
@@ -91,10 +90,5 @@ export async function open({ url, queue, policy, setting }) {
       await fp.workflows.start('fan-in', { children })
       setting('a workflow: with_items, then a task when all have succeeded')
     },
-    close: () => fp.close(),
   }
-}
-
-function shownOptions(options) {
-  return JSON.stringify(options).replaceAll('"', '')
 }

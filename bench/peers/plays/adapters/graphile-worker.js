@@ -1,8 +1,8 @@
 // Graphile Worker by its own API. A lock of a job lasts for four hours, which no option changes: where a play needs it to
 // run out, the workers take the time from their process (useNodeTime, meant for such tests), whose clock is set ahead.
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { shownOptions } from '../shown-options.js'
 
-export const packageName = 'graphile-worker'
 const logger = new Logger(() => () => {})
 
 export async function open({ url, queue, policy, setting, clockAheadMs }) {
@@ -78,21 +78,14 @@ export async function open({ url, queue, policy, setting, clockAheadMs }) {
       return job.locked_at ? 'requested' : 'cancelled'
     },
     async rerun({ id }) {
-      setting('rescheduleJobs: attempts 0')
-      return utils.rescheduleJobs([id], { attempts: 0, runAt: new Date() })
+      // `attempts: 0` is taken for none given, and changes nothing.
+      setting('rescheduleJobs: maxAttempts 2')
+      return utils.rescheduleJobs([id], { maxAttempts: 2, runAt: new Date() })
     },
     rescue: async () => {},
     async cleanUp() {
       setting('cleanup: all three tasks')
       await utils.cleanup({ tasks: ['GC_TASK_IDENTIFIERS', 'GC_JOB_QUEUES', 'DELETE_PERMAFAILED_JOBS'] })
     },
-    close: async () => {
-      await runner?.stop()
-      await utils.release()
-    },
   }
-}
-
-function shownOptions(options) {
-  return JSON.stringify(options).replaceAll('"', '')
 }

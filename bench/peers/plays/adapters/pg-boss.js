@@ -1,8 +1,7 @@
 // pg-boss by its own API. Its settings are its shortest ones, and what its documentation offers for the case at hand.
 import { PgBoss } from 'pg-boss'
+import { shownOptions } from '../shown-options.js'
 import { uuidOf } from '../uuid-of.js'
-
-export const packageName = 'pg-boss'
 
 export async function open({ url, queue, policy, setting }) {
   const boss = new PgBoss({
@@ -125,10 +124,5 @@ export async function open({ url, queue, policy, setting }) {
       await this.tx.query('commit')
       await this.tx.end()
     },
-    close: () => boss.stop({ graceful: false }),
   }
-}
-
-function shownOptions(options) {
-  return JSON.stringify(options).replaceAll('"', '')
 }
