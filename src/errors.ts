@@ -221,6 +221,22 @@ const catalogue = {
     title: 'No such failure mode is in the lab',
     hint: 'Run `fencepost lab` for the list.',
   },
+  FP_PEER_UNKNOWN: {
+    title: 'The lab knows no such peer',
+    hint: 'There are pg-boss, graphile-worker, bullmq, fencepost, and all.',
+  },
+  FP_PEER_MISSING: {
+    title: 'The peers to compare with are not installed',
+    hint: 'Run it from a clone of the repository: `npm ci --prefix bench/peers` installs them, beside and not among our own dependencies.',
+  },
+  FP_PEER_FAILED: {
+    title: 'The plays with a peer came to no end',
+    hint: 'The last words of the process are in the message. Check that the database can be reached and that its user may create schemas.',
+  },
+  FP_REDIS_MISSING: {
+    title: 'There is no Redis to play with',
+    hint: 'BullMQ needs one, which the command starts by itself: install redis-server (on Debian: `apt-get install redis-server`), so that it is found in PATH.',
+  },
   FP_USAGE: {
     title: 'The command line cannot be understood',
     hint: 'Add --help to see what the command takes.',

@@ -4,11 +4,12 @@ import type { Bundle } from '../lab/catalogue.js'
 import { findBundle, judge, listBundles, playBoth, playRecoveries, type Verdict, verdictOf } from '../lab/lab.js'
 import { paintFor } from './colours.js'
 import type { GlobalOptions } from './global-options.js'
+import { type PeerOptions, playPeers } from './lab-peers.js'
 import { timelineLines } from './lab-timeline.js'
 import { withServer } from './server-session.js'
 import { printTable } from './table.js'
 
-interface LabOptions extends GlobalOptions {
+interface LabOptions extends GlobalOptions, Partial<Omit<PeerOptions, keyof GlobalOptions>> {
   readonly all?: boolean
 }
 
@@ -17,10 +18,20 @@ export function labCommand(): Command {
     .description('play a failure mode in a scratch schema, without and with the guard against it')
     .argument('[id]', 'a failure mode such as FM_001; without it, the list')
     .option('--all', 'play them all, with a crash at every fault point; exit 1 unless every guard earns its place')
+    .option(
+      '--peer <name>',
+      'play it with a peer’s public API instead: pg-boss, graphile-worker, bullmq, fencepost or all',
+    )
+    .option('--repeat <n>', 'with --peer: how many times each is played')
+    .option('--write', 'with --peer: keep the results in docs/comparison.json and docs/comparison.md')
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<LabOptions>()
       if (id && options.all) throw new FencepostError('FP_USAGE', 'give a failure mode or --all, not both')
-      if (options.all) await playAll(options)
+      if (options.peer && options.all) throw new FencepostError('FP_USAGE', 'with --peer, all are played without --all')
+      if (!options.peer && (options.repeat ?? options.write) !== undefined)
+        throw new FencepostError('FP_USAGE', '--repeat and --write go with --peer')
+      if (options.peer !== undefined) await playPeers(id, { ...options, peer: options.peer })
+      else if (options.all) await playAll(options)
       else if (id) await playOne(await findBundle(id), options)
       else await list(options)
     })

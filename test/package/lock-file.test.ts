@@ -9,17 +9,17 @@ interface Locked {
   readonly optionalDependencies?: Record<string, string>
 }
 
-const { packages } = JSON.parse(readFileSync(join(packageRoot, 'package-lock.json'), 'utf8')) as {
-  packages: Record<string, Locked>
-}
+type Packages = Record<string, Locked>
 
-describe('the lock file', () => {
+describe.each(['package-lock.json', 'bench/peers/package-lock.json'])('the lock file %s', (file) => {
+  const { packages } = JSON.parse(readFileSync(join(packageRoot, file), 'utf8')) as { packages: Packages }
+
   // `npm install` leaves out what its registry does not have, and `npm ci` then refuses the file.
   it('has every package that some platform needs', () => {
     const needed = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies }).map((name) => ({ path, name })),
     )
-    expect(needed.filter(({ path, name }) => !found(path, name))).toEqual([])
+    expect(needed.filter(({ path, name }) => !found(packages, path, name))).toEqual([])
   })
 
   it('names no registry', () => {
@@ -28,10 +28,10 @@ describe('the lock file', () => {
 })
 
 /** As Node looks for it: in the node_modules of the package itself, then in those around it. */
-function found(path: string, name: string): boolean {
+function found(packages: Packages, path: string, name: string): boolean {
   const here = path === '' ? `node_modules/${name}` : `${path}/node_modules/${name}`
   if (packages[here]) return true
   if (path === '') return false
   const around = path.lastIndexOf('/node_modules/')
-  return found(around < 0 ? '' : path.slice(0, around), name)
+  return found(packages, around < 0 ? '' : path.slice(0, around), name)
 }
