@@ -30,6 +30,24 @@ export function play(bundle: Bundle, url: string, mode: 'naive' | 'guarded'): Pr
   return onStage(bundle, url, mode, (perform) => perform())
 }
 
+/** Plays it so often on one stage, which is cheaper than to build it anew. Stops after a play that is not as `expected`. */
+export function playRepeatedly(
+  bundle: Bundle,
+  url: string,
+  mode: 'naive' | 'guarded',
+  { rounds, expected }: { rounds: number; expected: (played: Played) => boolean },
+): Promise<Played[]> {
+  return onStage(bundle, url, mode, async (perform) => {
+    const plays: Played[] = []
+    while (plays.length < rounds) {
+      const played = await perform()
+      plays.push(played)
+      if (!expected(played)) break
+    }
+    return plays
+  })
+}
+
 /** Plays it with the guard as often as asked, each time with a crash at another point. */
 export function playWithFaults(bundle: Bundle, url: string, points: readonly FaultPoint[]): Promise<Played[]> {
   return onStage(bundle, url, 'guarded', async (perform) => {
