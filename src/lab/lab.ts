@@ -42,9 +42,9 @@ export interface SeenPlay extends Played {
 export async function playBoth(bundle: Bundle, url: string): Promise<{ naive: SeenPlay; guarded: SeenPlay }> {
   const [naive, guarded] = [await playTraced(bundle, url, 'naive'), await playTraced(bundle, url, 'guarded')]
   const firstBroken = Math.min(naive.steps.length, ...naive.brokeAt)
-  const seen = ({ rowsAfter, ...play }: TracedPlay): SeenPlay => ({
-    ...play,
-    rows: rowsAfter[Math.min(firstBroken, play.steps.length)] ?? [],
+  const seen = ({ rowsAfter, ...played }: TracedPlay): SeenPlay => ({
+    ...played,
+    rows: rowsAfter[Math.min(firstBroken, played.steps.length)] ?? [],
   })
   return { naive: seen(naive), guarded: seen(guarded) }
 }

@@ -160,9 +160,8 @@ class Performance {
 
   /** The first step from which on a violation was always there. */
   #shownSince(violation: string): number {
-    let since = this.#played.length
-    while (since > 1 && this.#brokenAfter[since - 1]?.includes(violation)) since--
-    return since
+    const shown = this.#played.map((_, index) => this.#brokenAfter[index + 1]?.includes(violation) ?? false)
+    return Math.min(shown.lastIndexOf(false) + 2, this.#played.length)
   }
 
   async #perform(index: number): Promise<void> {

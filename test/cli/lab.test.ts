@@ -18,7 +18,7 @@ it('lists them for programs, too', async () => {
   const { stdout } = await cli(['lab', '--json'])
 
   const rows = JSON.parse(stdout) as { id: string; waits_for?: string }[]
-  expect(rows.map(({ id }) => id)).toEqual([...rows.map(({ id }) => id)].sort())
+  expect(rows.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).sort())
   expect(rows.filter((row) => row.waits_for).map(({ id, waits_for }) => [id, waits_for])).toEqual([
     ['FM_032', 'schedules'],
     ['FM_035', 'unique keys'],
