@@ -15,6 +15,12 @@
 -- `suspects` is null.)
 -- Of a group with a limit per process a worker gets only what it has room for.
 -- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
+-- Nothing starves behind what is more urgent: one turn in 16 takes, first of all, the job that was enqueued first.
+-- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
+-- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
+-- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
+-- found by the next look from the beginning: when there is nothing beyond the marks, and otherwise after 20 times
+-- what that look costs.
 -- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
@@ -32,6 +38,7 @@ create or replace function fencepost.claim(
 )
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off -- guard: claim.in_order (before statistics are made, all that is ready was read and sorted)
 as $$
 #variable_conflict use_column
 declare
@@ -48,6 +55,19 @@ declare
   v_local boolean := true;
   v_full text[] := '{}';
   v_over text[];
+  v_marks jsonb := nullif(current_setting('fencepost_claim.marks', true), '')::jsonb;
+  v_mark jsonb;
+  v_ranks smallint[] := '{}';
+  v_seqs bigint[] := '{}';
+  v_rank smallint;
+  v_seq bigint;
+  v_below smallint;
+  v_begun timestamptz;
+  v_blocks bigint;
+  v_aged bigint;
+  v_passed bigint[];
+  v_first fencepost.ready;
+  v_suspects boolean := true;
   v_nonce bigint := floor(random() * 9007199254740991); -- guard: claim.nonce (it fits a JavaScript number)
 begin
   perform fencepost.durable(); -- guard: claim.durable
@@ -87,83 +107,152 @@ begin
     end if;
   end if;
 
-  -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
-  loop
-    with picked as materialized (
-      select q.ctid, q.local_limit, q.gates
-      from fencepost.ready q
-      where q.queue = p_queue
-        and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
-        and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
-        and (p_tries_max is null or q.tries < p_tries_max) -- guard: claim.tries_max
-        and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
-        and (v_rows = '{}' or q.ctid <> all (v_rows))
-      order by q.priority, q.seq -- guard: claim.order
-      limit v_free - cardinality(v_rows)
-      for update skip locked -- guard: claim.skip_locked
-    ), suspects as materialized (
-      select q.ctid, q.local_limit, q.gates
-      from fencepost.ready q
-      where q.queue = p_queue
-        and q.losses > 0
-        and (v_tasks is null or q.task = any (v_tasks))
-        and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
-      order by q.priority, q.seq
-      limit case when v_rows = '{}' then p_suspects else 0 end
-      for update skip locked
-    )
-    select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
-           coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
-    into v_more, v_grouped, v_gated, v_plain
-    from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
-
-    if v_grouped then
-      -- Another claim of this process, on its way, would not be counted: then no job of such a group.
-      if not pg_try_advisory_xact_lock(hashtext('fencepost.local'), hashtext(p_worker)) then -- guard: claim.one_at_a_time
-        v_local := false;
-        continue;
-      end if;
-      select coalesce(array_agg(f.ctid) filter (where f.n <= f.local_limit), '{}'),
-             coalesce(array_agg(distinct f.key) filter (where f.n > f.local_limit), '{}')
-      into v_more, v_over
-      from (
-        select q.ctid, q.gates[cardinality(q.gates)] as key, coalesce(q.local_limit, 32767) as local_limit,
-               case when q.local_limit is null then 0 else
-                 row_number() over (partition by q.local_limit is null, q.gates[cardinality(q.gates)]
-                                    order by q.priority, q.seq)
-                 + coalesce(r.n, 0) end as n -- guard: claim.local_limit
-        from fencepost.ready q
-        left join (
-          select h.gates[cardinality(h.gates)] as key, count(*) as n
-          from (
-            select l.gates from fencepost.leased l where l.worker = p_worker and l.local_limit is not null
-            union all
-            select a.gates from fencepost.ready a where a.ctid = any (v_rows) and a.local_limit is not null
-          ) h
-          group by 1
-        ) r on r.key = q.gates[cardinality(q.gates)]
-        where q.ctid = any (v_more)
-      ) f;
-      v_full := v_full || v_over;
+  if v_marks is not null then
+    v_mark := v_marks -> fencepost.claim_key(p_queue, v_tasks);
+    if clock_timestamp() < to_timestamp((v_mark ->> 'until')::double precision) then -- guard: claim.marks
+      select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
+      from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
-    v_rows := v_rows || v_more;
-    exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
-  end loop;
-
-  -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
-  v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - v_free else 0 end;
-  if v_gated and v_ahead > 0 then
-    select n.* into v_until
-    from fencepost.ready n
-    where n.queue = p_queue
-    order by n.priority, n.seq
-    offset least(p_limit, 2 * v_free + 50)
-    limit 1;
   end if;
-  return query
-    with taken as (
-      delete from fencepost.ready r -- guard: claim.move
-      where r.ctid = any (v_rows || array(
+
+  loop
+    v_begun := clock_timestamp();
+    v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
+              + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
+    if v_ranks = '{}' and v_free > 0 and (p_turn % 16 = 0 or v_mark is not null and p_turn is not null) then -- guard: claim.aged
+      v_passed := '{}';
+      loop
+        -- The first of each priority, and of these the oldest; the next one if another claim is about to take it.
+        with recursive ranks as (
+          select (select q.priority from fencepost.ready q where q.queue = p_queue order by q.priority limit 1) as rank
+          union all
+          select (select q.priority from fencepost.ready q where q.queue = p_queue and q.priority > k.rank
+                  order by q.priority limit 1)
+          from ranks k
+          where k.rank is not null
+        )
+        select h.* into v_first
+        from ranks k
+        cross join lateral (
+          select *
+          from fencepost.ready q
+          where q.queue = p_queue and q.priority = k.rank
+            and (v_tasks is null or q.task = any (v_tasks))
+            and (p_suspects is null or q.losses = 0)
+            and (p_tries_max is null or q.tries < p_tries_max)
+            and q.local_limit is null
+            and q.seq <> all (v_passed)
+          order by q.seq
+          limit 1
+        ) h
+        order by h.seq
+        limit 1;
+        exit when not found or cardinality(v_passed) = 20;
+        v_rows := array(
+          select q.ctid
+          from fencepost.ready q
+          where q.queue = p_queue and q.priority = v_first.priority and q.seq = v_first.seq
+          for update skip locked);
+        exit when v_rows <> '{}';
+        v_passed := v_passed || v_first.seq;
+      end loop;
+      if v_rows <> '{}' then
+        v_aged := v_first.seq;
+        v_gated := v_first.gates is not null;
+        v_plain := not v_gated;
+      end if;
+    end if;
+
+    -- Between one priority's mark and the next priority that has one.
+    for v_range in 0 .. cardinality(v_ranks) loop
+      exit when cardinality(v_rows) >= v_free and not v_suspects;
+      v_rank := coalesce(v_ranks[v_range], -32768);
+      v_seq := coalesce(v_seqs[v_range], 0);
+      v_below := coalesce(v_ranks[v_range + 1], 32767);
+      -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
+      loop
+        with picked as materialized (
+          select q.ctid, q.local_limit, q.gates
+          from fencepost.ready q
+          where q.queue = p_queue
+            and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
+            and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
+            and (p_tries_max is null or q.tries < p_tries_max) -- guard: claim.tries_max
+            and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+            and (v_rows = '{}' or q.ctid <> all (v_rows))
+            and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
+          order by q.priority, q.seq -- guard: claim.order
+          limit v_free - cardinality(v_rows)
+          for update skip locked -- guard: claim.skip_locked
+        ), suspects as materialized (
+          select q.ctid, q.local_limit, q.gates
+          from fencepost.ready q
+          where q.queue = p_queue
+            and q.losses > 0
+            and (v_tasks is null or q.task = any (v_tasks))
+            and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+          order by q.priority, q.seq
+          limit case when v_suspects then p_suspects else 0 end
+          for update skip locked
+        )
+        select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
+               coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
+        into v_more, v_grouped, v_gated, v_plain
+        from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
+
+        if v_grouped then
+          -- Another claim of this process, on its way, would not be counted: then no job of such a group.
+          if not pg_try_advisory_xact_lock(hashtext('fencepost.local'), hashtext(p_worker)) then -- guard: claim.one_at_a_time
+            v_local := false;
+            continue;
+          end if;
+          select coalesce(array_agg(f.ctid) filter (where f.n <= f.local_limit), '{}'),
+                 coalesce(array_agg(distinct f.key) filter (where f.n > f.local_limit), '{}')
+          into v_more, v_over
+          from (
+            select q.ctid, q.gates[cardinality(q.gates)] as key, coalesce(q.local_limit, 32767) as local_limit,
+                   case when q.local_limit is null then 0 else
+                     row_number() over (partition by q.local_limit is null, q.gates[cardinality(q.gates)]
+                                        order by q.priority, q.seq)
+                     + coalesce(r.n, 0) end as n -- guard: claim.local_limit
+            from fencepost.ready q
+            left join (
+              select h.gates[cardinality(h.gates)] as key, count(*) as n
+              from (
+                select l.gates from fencepost.leased l where l.worker = p_worker and l.local_limit is not null
+                union all
+                select a.gates from fencepost.ready a where a.ctid = any (v_rows) and a.local_limit is not null
+              ) h
+              group by 1
+            ) r on r.key = q.gates[cardinality(q.gates)]
+            where q.ctid = any (v_more)
+          ) f;
+          v_full := v_full || v_over;
+        end if;
+        v_rows := v_rows || v_more;
+        v_suspects := false;
+        exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
+      end loop;
+    end loop;
+
+    -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
+    v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - v_free else 0 end;
+    if v_gated and v_ahead > 0 then
+      select q.* into v_first from fencepost.ready q where q.ctid = any (v_rows) order by q.priority, q.seq limit 1;
+      select n.* into v_until
+      from fencepost.ready n
+      where n.queue = p_queue
+        and (n.priority, n.seq) >= (v_first.priority, v_first.seq)
+      order by n.priority, n.seq
+      offset least(p_limit, 2 * v_free + 50)
+      limit 1;
+    end if;
+    for v_range in 0 .. cardinality(v_ranks) loop
+      exit when v_ahead <= 0;
+      v_rank := coalesce(v_ranks[v_range], -32768);
+      v_seq := coalesce(v_seqs[v_range], 0);
+      v_below := coalesce(v_ranks[v_range + 1], 32767);
+      v_more := array(
         select q.ctid
         from fencepost.ready q
         where q.queue = p_queue
@@ -171,10 +260,31 @@ begin
           and q.losses = 0
           and q.gates is null -- guard: claim.not_ahead
           and q.ctid <> all (v_rows)
+          and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
           and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))
         order by q.priority, q.seq
         limit v_ahead
-        for update skip locked))
+        for update skip locked);
+      v_rows := v_rows || v_more;
+      v_ahead := v_ahead - cardinality(v_more);
+    end loop;
+    exit when v_ranks = '{}' or v_rows <> '{}'; -- guard: claim.from_the_beginning
+    v_ranks := '{}';
+    v_seqs := '{}';
+  end loop;
+
+  v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
+            + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_blocks;
+  if v_mark is not null or v_blocks > 30 + 2 * cardinality(v_rows) then
+    perform fencepost.mark_claimed(
+      p_queue, v_tasks, v_rows, v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(v_rows),
+      case when v_ranks = '{}' then clock_timestamp() - v_begun end);
+  end if;
+
+  return query
+    with taken as (
+      delete from fencepost.ready r -- guard: claim.move
+      where r.ctid = any (v_rows)
       returning r.*
     ), leases as materialized (
       select nextval('fencepost.lease_seq') as lease_id,
@@ -183,14 +293,15 @@ begin
         select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at,
                j.gates as asked_gates, j.dead_from,
                fencepost.clock() as claimed_at, -- guard: claim.clock
-               (sum((p_suspects is null or t.losses = 0)::int) over (order by t.priority, t.seq) <= p_start
+               (sum((p_suspects is null or t.losses = 0)::int)
+                  over (order by t.seq is not distinct from v_aged desc, t.priority, t.seq) <= p_start -- guard: claim.aged_first
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
         from taken t
         -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it.
         cross join lateral (select * from fencepost.job k where k.id = t.job_id offset 0) j
-        order by t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
+        order by t.seq is not distinct from v_aged desc, t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) o
     ), put as (
       insert into fencepost.leased
@@ -211,5 +322,5 @@ begin
            case when p_visible_ms is not null then coalesce((
              select min(a.claimed_at) from fencepost.attempt a where l.try > 1 and a.job_id = l.job_id), l.claimed_at) end
     from leases l
-    order by l.priority, l.seq;
+    order by l.seq is not distinct from v_aged desc, l.priority, l.seq;
 end $$;

@@ -1,13 +1,23 @@
 import { Command } from 'commander'
 import { FencepostError } from '../errors.js'
-import type { Bundle } from '../lab/catalogue.js'
-import { findBundle, judge, listBundles, playBoth, playRecoveries, type Verdict, verdictOf } from '../lab/lab.js'
+import { type Bundle, type WaitingRow, waitingRows } from '../lab/catalogue.js'
+import {
+  failureModeId,
+  findBundle,
+  judge,
+  listBundles,
+  playBoth,
+  playRecoveries,
+  type Verdict,
+  verdictOf,
+} from '../lab/lab.js'
 import { paintFor } from './colours.js'
 import type { GlobalOptions } from './global-options.js'
 import { type PeerOptions, playPeers } from './lab-peers.js'
+import { wrapped } from './lab-text.js'
 import { timelineLines } from './lab-timeline.js'
 import { withServer } from './server-session.js'
-import { printTable } from './table.js'
+import { tableLines } from './table.js'
 
 interface LabOptions extends GlobalOptions, Partial<Omit<PeerOptions, keyof GlobalOptions>> {
   readonly all?: boolean
@@ -32,7 +42,7 @@ export function labCommand(): Command {
         throw new FencepostError('FP_USAGE', '--repeat and --write go with --peer')
       if (options.peer !== undefined) await playPeers(id, { ...options, peer: options.peer })
       else if (options.all) await playAll(options)
-      else if (id) await playOne(await findBundle(id), options)
+      else if (id) await playOrExplain(id, options)
       else await list(options)
     })
 }
@@ -44,22 +54,56 @@ async function list({ json }: LabOptions): Promise<void> {
     story,
     invariants,
   }))
-  if (json) return console.log(JSON.stringify(scenarios))
-  printTable(
+  const rows = [...scenarios, ...waitingRows().map(waiting)].sort((one, other) => (one.id < other.id ? -1 : 1))
+  if (json) return console.log(JSON.stringify(rows))
+  const told = (row: (typeof rows)[number]) =>
+    'waits_for' in row ? `(waits for ${row.waits_for}) ${row.story}` : row.story
+  const [paint, width] = [paintFor(process.stdout), paperWidth()]
+  const lines = tableLines(
     [
       { title: 'id', text: (row) => row.id },
       { title: 'failure mode', text: (row) => row.name },
-      { title: 'story', text: (row) => row.story, colour: () => 'dim' },
+      { title: 'story', text: told, colour: () => 'dim' },
     ],
-    scenarios,
+    rows,
+    { paint },
   )
+  const longest =
+    Math.max(...rows.map((row) => told(row).length)) + Math.max(...rows.map((row) => row.name.length)) + 10
+  if (longest <= width) for (const line of lines) console.log(line)
+  else
+    for (const row of rows) {
+      console.log(`${row.id}  ${row.name}`)
+      for (const line of wrapped(told(row), width - 8)) console.log(paint('dim', `        ${line}`))
+    }
+}
+
+/** A terminal has an edge; a file has none. */
+function paperWidth(): number {
+  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY
+}
+
+function waiting({ id, name, story, waitsFor }: WaitingRow) {
+  return { id, name, story, waits_for: waitsFor }
+}
+
+async function playOrExplain(id: string, options: LabOptions): Promise<void> {
+  const row = waitingRows().find((each) => each.id === failureModeId(id))
+  if (!row) return playOne(await findBundle(id), options)
+  if (options.json) return console.log(JSON.stringify(waiting(row)))
+  console.log(paintFor(process.stdout)('bold', `${row.id}  ${row.name}`))
+  for (const line of wrapped(row.story, paperWidth())) console.log(line)
+  console.log(`\n  waits for ${row.waitsFor}: there is nothing to play yet`)
 }
 
 async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
   const { naive, guarded, recoveries } = await withServer(options, async ({ url }) => {
     const played = await playBoth(bundle, url)
     if (!options.json)
-      for (const line of timelineLines(bundle, played.naive, played.guarded, paintFor(process.stdout)))
+      for (const line of timelineLines(bundle, played.naive, played.guarded, {
+        paint: paintFor(process.stdout),
+        width: paperWidth(),
+      }))
         console.log(line)
     return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
   })
@@ -86,7 +130,11 @@ async function playAll(options: LabOptions): Promise<void> {
         )
     }
   })
-  if (options.json) console.log(JSON.stringify(verdicts))
+  const waits = waitingRows()
+  if (options.json) {
+    const rows = [...verdicts, ...waits.map(({ id, name, waitsFor }) => ({ id, name, waits_for: waitsFor }))]
+    console.log(JSON.stringify(rows.sort((one, other) => (one.id < other.id ? -1 : 1))))
+  } else for (const { id, name, waitsFor } of waits) console.log(`${id}  –    ${name}: waits for ${waitsFor}`)
   if (!verdicts.every(earnsItsPlace)) process.exitCode = 1
 }
 

@@ -14,10 +14,36 @@ export interface Bundle {
 
 const root = join(packageRoot, 'failure-modes')
 
-export function bundleDirectories(): string[] {
+/** A failure mode of a feature that is not built: there is nothing to play yet. */
+export interface WaitingRow {
+  readonly id: string
+  readonly name: string
+  readonly story: string
+  readonly waitsFor: string
+}
+
+/** All failure modes, those that can be played and those that wait. */
+export function catalogueDirectories(): string[] {
   return readdirSync(root)
     .filter((name) => /^FM_\d{3}_/.test(name))
     .sort()
+}
+
+export function bundleDirectories(): string[] {
+  return catalogueDirectories().filter((directory) => !waitingRow(directory))
+}
+
+export function waitingRows(): WaitingRow[] {
+  return catalogueDirectories().flatMap((directory) => waitingRow(directory) ?? [])
+}
+
+/** The spec of one that waits says so in its first lines. */
+function waitingRow(directory: string): WaitingRow | undefined {
+  const spec = readIfPresent(join(root, directory, 'spec.md')) ?? ''
+  const [, id, name] = /^# (FM_\d{3}): (.+)$/m.exec(spec) ?? []
+  const [, waitsFor] = /^Waits for: (.+)$/m.exec(spec) ?? []
+  const [, story] = /^Story: (.+)$/m.exec(spec) ?? []
+  return id && name && waitsFor && story ? { id, name, story, waitsFor } : undefined
 }
 
 /** Scenarios run compiled: their actors are processes of their own. */

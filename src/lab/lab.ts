@@ -1,6 +1,7 @@
 import { FencepostError } from '../errors.js'
 import { type Bundle, bundleDirectories, loadBundle } from './catalogue.js'
-import { type FaultPoint, faultPoints, type Played, play, playWithFaults } from './play.js'
+import type { EvidenceRow } from './evidence.js'
+import { type FaultPoint, faultPoints, type Played, play, playTraced, playWithFaults, type TracedPlay } from './play.js'
 import type { Step } from './scenario.js'
 
 export interface Verdict {
@@ -17,15 +18,35 @@ export function listBundles(): Promise<Bundle[]> {
   return Promise.all(bundleDirectories().map(loadBundle))
 }
 
+/** As it is written in full: 14, fm14 and fm_014 are FM_014. */
+export function failureModeId(text: string): string {
+  const [, number] = /^(?:fm_?)?(\d{1,3})$/i.exec(text) ?? []
+  return number ? `FM_${number.padStart(3, '0')}` : text.toUpperCase()
+}
+
 export async function findBundle(id: string): Promise<Bundle> {
-  const directory = bundleDirectories().find((name) => name.slice(0, 6) === id.toUpperCase())
+  const directory = bundleDirectories().find((name) => name.slice(0, 6) === failureModeId(id))
   if (!directory) throw new FencepostError('FP_LAB_UNKNOWN', id)
   return loadBundle(directory)
 }
 
-/** The scenario without and with the guard. */
-export async function playBoth(bundle: Bundle, url: string): Promise<{ naive: Played; guarded: Played }> {
-  return { naive: await play(bundle, url, 'naive'), guarded: await play(bundle, url, 'guarded') }
+/** A play as somebody sees it who looks at it. */
+export interface SeenPlay extends Played {
+  /** The steps (from 1) since which the violations show, one for each. */
+  readonly brokeAt: readonly number[]
+  /** What the tables said when it first broke without the guard. */
+  readonly rows: readonly EvidenceRow[]
+}
+
+/** The scenario without and with the guard, for somebody who looks. */
+export async function playBoth(bundle: Bundle, url: string): Promise<{ naive: SeenPlay; guarded: SeenPlay }> {
+  const [naive, guarded] = [await playTraced(bundle, url, 'naive'), await playTraced(bundle, url, 'guarded')]
+  const firstBroken = Math.min(naive.steps.length, ...naive.brokeAt)
+  const seen = ({ rowsAfter, ...played }: TracedPlay): SeenPlay => ({
+    ...played,
+    rows: rowsAfter[Math.min(firstBroken, played.steps.length)] ?? [],
+  })
+  return { naive: seen(naive), guarded: seen(guarded) }
 }
 
 export interface Recoveries {
@@ -48,7 +69,7 @@ export async function playRecoveries(bundle: Bundle, url: string, undisturbed: P
 }
 
 export async function judge(bundle: Bundle, url: string): Promise<Verdict> {
-  const { naive, guarded } = await playBoth(bundle, url)
+  const [naive, guarded] = [await play(bundle, url, 'naive'), await play(bundle, url, 'guarded')]
   return verdictOf(bundle, naive, guarded, await playRecoveries(bundle, url, guarded))
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Actor, labLeaseMs } from './actor.js'
 import type { Answer } from './actor-process.js'
 import type { Bundle } from './catalogue.js'
+import { type EvidenceRow, readEvidence } from './evidence.js'
 import { committedThenKilled, Inspection } from './inspection.js'
 import { clockName, type Step } from './scenario.js'
 import { type Player, Stage } from './stage.js'
@@ -25,9 +26,40 @@ export interface Played {
   readonly violations: readonly string[]
 }
 
+/** A play that was looked at after each of its steps. */
+export interface TracedPlay extends Played {
+  /** The step (from 1) since which each of the violations shows. */
+  readonly brokeAt: readonly number[]
+  /** What the tables said after so many steps. */
+  readonly rowsAfter: readonly (readonly EvidenceRow[])[]
+}
+
 /** Plays a scenario against a scratch schema: with the guard, or with its naïve version. */
 export function play(bundle: Bundle, url: string, mode: 'naive' | 'guarded'): Promise<Played> {
   return onStage(bundle, url, mode, (perform) => perform())
+}
+
+/** The same for a person to look at: what is broken is asked after each step, too. */
+export function playTraced(bundle: Bundle, url: string, mode: 'naive' | 'guarded'): Promise<TracedPlay> {
+  return onStage(bundle, url, mode, (_perform, trace) => trace())
+}
+
+/** Plays it so often on one stage, which is cheaper than to build it anew. Stops after a play that is not as `expected`. */
+export function playRepeatedly(
+  bundle: Bundle,
+  url: string,
+  mode: 'naive' | 'guarded',
+  { rounds, expected }: { rounds: number; expected: (played: Played) => boolean },
+): Promise<Played[]> {
+  return onStage(bundle, url, mode, async (perform) => {
+    const plays: Played[] = []
+    while (plays.length < rounds) {
+      const played = await perform()
+      plays.push(played)
+      if (!expected(played)) break
+    }
+    return plays
+  })
 }
 
 /** Plays it with the guard as often as asked, each time with a crash at another point. */
@@ -43,14 +75,18 @@ async function onStage<Result>(
   bundle: Bundle,
   url: string,
   mode: 'naive' | 'guarded',
-  work: (perform: (fault?: FaultPoint) => Promise<Played>) => Promise<Result>,
+  work: (perform: (fault?: FaultPoint) => Promise<Played>, trace: () => Promise<TracedPlay>) => Promise<Result>,
 ): Promise<Result> {
   const stage = await Stage.build(url, mode === 'naive' ? bundle.naive : undefined)
   try {
-    return await work(async (fault) => {
+    const perform = async (fault?: FaultPoint) => {
       await stage.reset()
-      return new Performance(stage, bundle, mode === 'naive', fault).run()
-    })
+      return new Performance(stage, bundle, mode === 'naive', fault)
+    }
+    return await work(
+      async (fault) => (await perform(fault)).run(),
+      async () => (await perform()).runTraced(),
+    )
   } finally {
     await stage.strike()
   }
@@ -63,6 +99,10 @@ class Performance {
   readonly #bundle: Bundle
   readonly #naive: boolean
   readonly #fault: FaultPoint | undefined
+  #traced = false
+  /** What was broken, and what the tables said, after so many steps. */
+  readonly #brokenAfter: (readonly string[])[] = []
+  readonly #rowsAfter: (readonly EvidenceRow[])[] = []
   readonly #jobIds: readonly string[]
   readonly #runIds: readonly string[]
   readonly #played: PlayedStep[] = []
@@ -85,18 +125,43 @@ class Performance {
   }
 
   async run(): Promise<Played> {
-    const { steps, check } = this.#bundle.scenario
+    const { steps } = this.#bundle.scenario
     const names = [...new Set(steps.map((step) => step.by))].filter((by) => by !== clockName)
     await Promise.all(names.map(async (name) => this.#players.set(name, await this.#player(name))))
-    for (let index = 0; index < steps.length; index++) await this.#perform(index)
+    for (let index = 0; index < steps.length; index++) {
+      await this.#perform(index)
+      await this.#trace()
+    }
     await this.#stage.openPausePoints()
     await Promise.all([...this.#held.values()].map(({ result }) => result))
     await this.#recover()
+    return { steps: this.#played, violations: await this.#check() }
+  }
+
+  async runTraced(): Promise<TracedPlay> {
+    this.#traced = true
+    const played = await this.run()
+    const brokeAt = played.violations.map((violation) => this.#shownSince(violation))
+    return { ...played, brokeAt, rowsAfter: this.#rowsAfter }
+  }
+
+  #check(): Promise<string[]> {
     const notes = new Map(this.#played.map(({ by, does, note }) => [`${by}: ${does}`, note]))
-    return {
-      steps: this.#played,
-      violations: await check(new Inspection(this.#stage.db, this.#jobIds, this.#runIds, notes, this.#moments)),
-    }
+    const inspection = new Inspection(this.#stage.db, this.#jobIds, this.#runIds, notes, this.#moments)
+    return this.#bundle.scenario.check(inspection)
+  }
+
+  async #trace(): Promise<void> {
+    if (!this.#traced) return
+    // A check is made for the end; what it makes of the middle of a play need not make sense.
+    this.#brokenAfter[this.#played.length] = await this.#check().catch(() => [])
+    this.#rowsAfter[this.#played.length] = await readEvidence(this.#stage.db)
+  }
+
+  /** The first step from which on a violation was always there. */
+  #shownSince(violation: string): number {
+    const shown = this.#played.map((_, index) => this.#brokenAfter[index + 1]?.includes(violation) ?? false)
+    return Math.min(shown.lastIndexOf(false) + 2, this.#played.length)
   }
 
   async #perform(index: number): Promise<void> {
@@ -180,6 +245,7 @@ class Performance {
       if (times > 1) this.#played.pop()
       const does = times > 1 ? `takes up what is left, ${times} times` : 'takes up what is left'
       this.#played.push({ by: 'rescuer', does, note, commits: 0 })
+      await this.#trace()
     }
   }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { packageRoot } from '../package-root.js'
 import { Database } from '../store/database.js'
+import { unreachable } from '../store/database-errors.js'
 import { migrate } from '../store/migrator.js'
 import { inSchema } from '../store/schema-name.js'
 import type { ActorOptions } from './actor.js'
@@ -35,7 +36,9 @@ export class Stage {
   static async build(url: string, naive: string | undefined): Promise<Stage> {
     const control = new pg.Client({ connectionString: url, application_name: 'fencepost lab' })
     control.on('error', () => {})
-    await control.connect()
+    await control.connect().catch((error: unknown) => {
+      throw unreachable(error)
+    })
     await strikeAbandoned(control)
     const schema = `${schemaPrefix}${randomBytes(6).toString('hex')}`
     // Held as long as this stage stands: they tell the next one that the schema is in use, and close the pause points.
@@ -79,7 +82,7 @@ export class Stage {
                   fencepost.parked, fencepost.finished, fencepost.gate, fencepost.nudge, fencepost.attempt, fencepost.signal,
                   fencepost.step, fencepost.action, fencepost.workflow, fencepost.run, fencepost.task_run, fencepost.inbox,
                   fencepost.call, fencepost.timer, fencepost.watch, fencepost.halt, fencepost.sqs_queue, fencepost.sqs_sent, fencepost.sqs_dedup,
-                  fencepost.sqs_server, fencepost.sqs_move_task, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
+                  fencepost.sqs_server, fencepost.sqs_move_task, fencepost.pulse, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
          alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
          update fencepost.lab_clock set offset_ms = 0;`,
         this.schema,

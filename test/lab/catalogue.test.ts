@@ -1,9 +1,55 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bundleDirectories, loadBundle } from '../../src/lab/catalogue.js'
+import { bundleDirectories, catalogueDirectories, loadBundle, waitingRows } from '../../src/lab/catalogue.js'
 import { verdictOf } from '../../src/lab/lab.js'
 import { packageRoot } from '../../src/package-root.js'
+
+const specSections = [
+  'Context',
+  'Hidden assumption',
+  'Violated invariants',
+  'Description',
+  'Trigger',
+  'Failure mechanism',
+  'Symptoms',
+  'Detection',
+  'Recovery and prevention',
+  'Expected impact',
+  'Acceptance',
+]
+
+describe('the catalogue', () => {
+  it('has every failure mode from FM_001 to FM_054, once: a bundle, or one that says what it waits for', () => {
+    const all = Array.from({ length: 54 }, (_, n) => `FM_${String(n + 1).padStart(3, '0')}`)
+
+    expect(catalogueDirectories().map((directory) => directory.slice(0, 6))).toEqual(all)
+    expect(
+      [...bundleDirectories().map((name) => name.slice(0, 6)), ...waitingRows().map(({ id }) => id)].sort(),
+    ).toEqual(all)
+  })
+})
+
+const waiting = catalogueDirectories().filter((directory) => !bundleDirectories().includes(directory))
+
+describe.each(waiting)('%s, which waits', (directory) => {
+  const path = join(packageRoot, 'failure-modes', directory)
+
+  it('has a spec with all its sections, which says what it waits for, and nothing that looks like a test of it', () => {
+    const spec = readFileSync(join(path, 'spec.md'), 'utf8')
+    const row = waitingRows().find(({ id }) => directory.startsWith(id))
+
+    expect(readdirSync(path)).toEqual(['spec.md'])
+    expect(row?.waitsFor).toMatch(/^(schedules|unique keys)$/)
+    expect(
+      spec
+        .split(/^## /m)
+        .slice(1)
+        .map((section) => section.split('\n', 1)[0]),
+    ).toEqual(specSections)
+    expect(spec).toContain('there is nothing to play')
+  })
+})
 
 describe.each(bundleDirectories())('%s', (directory) => {
   const path = join(packageRoot, 'failure-modes', directory)
@@ -34,19 +80,7 @@ describe.each(bundleDirectories())('%s', (directory) => {
     const named = new Map(sections.map((section) => [section.split('\n', 1)[0], section]))
 
     expect(title?.trim()).toBe(`# ${id}: ${scenario.name}`)
-    expect([...named.keys()]).toEqual([
-      'Context',
-      'Hidden assumption',
-      'Violated invariants',
-      'Description',
-      'Trigger',
-      'Failure mechanism',
-      'Symptoms',
-      'Detection',
-      'Recovery and prevention',
-      'Expected impact',
-      'Acceptance',
-    ])
+    expect([...named.keys()]).toEqual(specSections)
     for (const invariant of scenario.invariants) expect(named.get('Violated invariants')).toContain(invariant)
     expect(named.get('Failure mechanism')).toMatch(/^ {4}\S/m)
     for (const file of tests) expect(named.get('Acceptance')).toContain(`\`${file}\``)

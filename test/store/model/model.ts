@@ -130,10 +130,11 @@ export class Model {
         at.in === 'leased' && at.worker === worker && at.turn === turn && asked.queue === request.queue,
     )
     if (again && held.length > 0) return held.map(leaseRow)
-    const taken = inOrder
+    const free = inOrder
       .filter((job) => job.at.in === 'ready' && job.asked.queue === queue && (tasks?.includes(job.asked.task) ?? true))
       .filter((job) => !seen.passedOver.has(job.asked.id))
-      .slice(0, limit)
+    const oldest = turn !== undefined && turn % 16 === 0 ? free.toSorted((a, b) => a.seq - b.seq).slice(0, 1) : []
+    const taken = [...oldest, ...free.filter((job) => !oldest.includes(job))].slice(0, limit)
     return taken.map((job, i) => {
       const { leaseId, nonce } = { leaseId: Number.NaN, nonce: Number.NaN, ...seen.answer[i] }
       job.tries++

@@ -1,0 +1,46 @@
+-- mark_claimed(queue, tasks, rows, keep, took)
+--
+-- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
+-- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
+-- `took`: what a look from the beginning has just cost; the next one is due after 20 times that. (By the wall, and not by
+-- clock(): it is about effort.)
+-- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
+-- Locks: none.
+create or replace function fencepost.mark_claimed(
+  p_queue text, p_tasks text[], p_rows tid[], p_keep boolean, p_took interval
+) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_all jsonb := coalesce(nullif(current_setting('fencepost_claim.marks', true), '')::jsonb, '{}');
+  v_key text := fencepost.claim_key(p_queue, p_tasks);
+  v_old jsonb := v_all -> v_key;
+  v_marks jsonb;
+begin
+  if p_keep then
+    select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', m.seq) order by m.rank) into v_marks
+    from (
+      select k.rank, max(k.seq) as seq
+      from (
+        select q.priority as rank, q.seq from fencepost.ready q where q.ctid = any (p_rows)
+        union all
+        select o.rank, o.seq from jsonb_to_recordset(v_old -> 'marks') as o(rank smallint, seq bigint)
+      ) k
+      group by k.rank
+    ) m;
+  end if;
+  if v_marks is null then
+    v_all := v_all - v_key;
+  else
+    v_all := v_all || jsonb_build_object(v_key, jsonb_build_object('marks', v_marks, 'until', case
+      when p_took is null then v_old -> 'until'
+      else to_jsonb(extract(epoch from clock_timestamp() + greatest(20 * p_took, interval '100 ms'))) end));
+  end if;
+  perform set_config('fencepost_claim.marks', case when v_all = '{}' then '' else v_all::text end, false);
+end $$;
+
+-- claim_key(queue, tasks) → under which a session keeps the marks of claims that look for the same
+create or replace function fencepost.claim_key(p_queue text, p_tasks text[]) returns text
+language sql stable
+as $$ select 'fencepost.ready'::regclass::oid || '/' || p_queue || '/' || coalesce(p_tasks::text, '') $$;
