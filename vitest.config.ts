@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { guardRemoval } from './test/harness/guard-removal.js'
 import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = [
@@ -22,6 +23,7 @@ const once = [
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 /** A process for many files instead of one for each: to start it and load everything takes 0.7 s of a core. */
 const isolate = false
+const plugins = [guardRemoval()]
 
 export default defineConfig({
   test: {
@@ -30,6 +32,7 @@ export default defineConfig({
     maxWorkers: 3,
     projects: [
       {
+        plugins,
         test: {
           name: 'rules',
           include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire}/**/*.test.ts'],
@@ -39,6 +42,7 @@ export default defineConfig({
       },
       { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },
       {
+        plugins,
         test: {
           name: 'pg18',
           include: [...onDatabase, 'test/cli/**/*.test.ts'],

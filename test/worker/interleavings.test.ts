@@ -4,7 +4,7 @@ import { readSqlFiles } from '../../src/store/sql-files.js'
 import type { Execution } from '../../src/worker/executor.js'
 import { Lanes } from '../../src/worker/lanes.js'
 import { untilBlockedBy } from '../harness/blocked.js'
-import { type Guard, readGuards, withoutGuard } from '../harness/guard-removal.js'
+import { type SqlGuard, readGuards, withoutGuard } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
@@ -136,7 +136,7 @@ it('does not begin a job whose lease has run out before its turn came', async ()
 
 it('gives back a job of a task that it does not know, should a claim ever bring one', async () => {
   const { fp, sql, add, see } = await setupWorker()
-  const guard = readGuards().find((each) => each.id === 'claim.tasks') as Guard
+  const guard = readGuards().find((each) => each.id === 'claim.tasks') as SqlGuard
   await sql(withoutGuard(readSqlFiles(), guard).moves.get('claim') as string)
   const id = await add({ task: 'another' })
   const work = task('work', { input: anything, run: () => 'done' })
