@@ -3,7 +3,7 @@ import { guardRemoval } from './test/harness/guard-removal.js'
 import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = [
-  'test/{store,client,worker,lab,audit,observe,sqs/server}/**/*.test.ts',
+  'test/{store,client,worker,lab,audit,observe,sqs/server,fuzz/database}/**/*.test.ts',
   'failure-modes/**/*.test.ts',
 ]
 /**
@@ -17,6 +17,7 @@ const once = [
   'test/lab/**',
   'test/observe/**',
   'test/sqs/server/**',
+  'test/fuzz/database/**',
   'test/client/{bad-input,guides,typing}.test.ts',
   'failure-modes/*/{happy-path,repro,recover}.test.ts',
 ]
@@ -35,7 +36,7 @@ export default defineConfig({
         plugins,
         test: {
           name: 'rules',
-          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire}/**/*.test.ts'],
+          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire,fuzz/pure}/**/*.test.ts'],
           isolate,
           ...timeouts,
         },
