@@ -101,7 +101,7 @@ begin
       select q.ctid, q.local_limit, q.gates
       from fencepost.ready q
       where q.queue = p_queue
-        and q.losses > 0
+        and q.losses > 0 -- guard: claim.suspect_tasks
         and (v_tasks is null or q.task = any (v_tasks))
         and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
       order by q.priority, q.seq
@@ -163,8 +163,8 @@ begin
         select q.ctid
         from fencepost.ready q
         where q.queue = p_queue
-          and (v_tasks is null or q.task = any (v_tasks))
-          and q.losses = 0
+          and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.ahead_tasks
+          and q.losses = 0 -- guard: claim.ahead_suspects
           and q.gates is null -- guard: claim.not_ahead
           and q.ctid <> all (v_rows)
           and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))

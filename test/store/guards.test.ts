@@ -5,19 +5,16 @@ import { packageRoot } from '../../src/package-root.js'
 import { type Guard, isSqlGuard, readGuards, textWithout } from '../harness/guard-removal.js'
 
 const guards = readGuards()
-/** Where guards are marked, each with what begins the mark. */
-const folders = { 'sql/moves': '--', 'src/store': '//', 'src/worker': '//' }
+const folders = ['sql/moves', 'src/store', 'src/worker']
+/** There is SQL in TypeScript, too. */
+const mark = /(?:--|\/\/) guard: (\S+)/g
 
 const pathOf = (guard: Guard) => (isSqlGuard(guard) ? `sql/moves/${guard.move}.sql` : guard.file)
 const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8')
 
 it('lists every guard that is marked, once, and no other', () => {
-  const marked = Object.entries(folders).flatMap(([folder, comment]) =>
-    readdirSync(join(packageRoot, folder)).flatMap((file) => {
-      const path = `${folder}/${file}`
-      return [...read(path).matchAll(new RegExp(`${comment} guard: (\\S+)`, 'g'))].map(([, id]) => `${path}: ${id}`)
-    }),
-  )
+  const paths = folders.flatMap((folder) => readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`))
+  const marked = paths.flatMap((path) => [...read(path).matchAll(mark)].map(([, id]) => `${path}: ${id}`))
 
   expect(guards.map((guard) => `${pathOf(guard)}: ${guard.id}`).sort()).toEqual(marked.sort())
   expect(new Set(guards.map(({ id }) => id)).size).toBe(guards.length)
