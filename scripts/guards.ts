@@ -12,7 +12,7 @@ import { type Guard, isSqlGuard, readGuards } from '../test/harness/guard-remova
 import { startTestServer } from '../test/harness/test-server.js'
 
 const atOnce = 2
-const testMsMax = 8_000
+const testMsMax = 15_000
 
 type Verdict = 'red' | 'green' | 'not run' | 'broken'
 

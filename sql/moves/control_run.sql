@@ -73,7 +73,7 @@ begin
       error = case when r.state = 'failing' then r.error else
         jsonb_build_object('code', 'FP_RUN_CANCELLED', 'message', coalesce(p_reason, 'cancelled')) end
   where r.id = p_run_id and r.ended_at is null
-    and (r.state <> 'cancelling' or p_mode = 'cancel_running' and r.cancel_mode = 'allow_finish'); -- guard: control_run.cancel_again
+    and (r.state <> 'cancelling' or p_mode = 'cancel_running' and r.cancel_mode = 'allow_finish');
   if not found then
     return query select * from fencepost.run_refused(p_run_id, 'cancelling');
     return;
@@ -183,7 +183,7 @@ begin
     return query select 'missing', null::text;
   elsif v_run.ended_at is null then -- guard: control_run.rerun_running
     return query select 'running', v_run.state;
-  elsif v_run.parent_id is not null then -- guard: control_run.rerun_item
+  elsif v_run.parent_id is not null then
     return query select 'item_of', v_run.state;
   elsif not exists (select 1 from fencepost.task_run t where t.run_id = p_run_id and t.task = p_task) then
     return query select 'never_reached', v_run.state;

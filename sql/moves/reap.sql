@@ -56,7 +56,7 @@ begin
     perform fencepost.retire(w.id) from fencepost.worker w where w.seen_at < v_now - p_dead_ms * interval '1 ms';
     delete from fencepost.sleeper s
     where not exists (select 1 from fencepost.worker w where w.id = s.worker)
-      and not exists (select 1 from fencepost.sqs_server v where v.id = s.worker); -- guard: reap.sqs_sleepers
+      and not exists (select 1 from fencepost.sqs_server v where v.id = s.worker);
   end if;
 
   return query select * from fencepost.lose(p_limit);

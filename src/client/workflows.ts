@@ -97,7 +97,7 @@ export class Workflows {
     const needs = await this.#needs(definition)
     const parametersText = jsonText(values, 'the parameters', this.#bytesMax)
     const answer = await startRun(this.#db, { id: runId, workflow: name, version, parametersText, needs }, tx)
-    return { id: runId, answer, result: (options) => this.#result(runId, options) }
+    return { id: runId, answer, result: (waiting) => this.#result(runId, waiting) }
   }
 
   /** A run: its state, its task runs in the order in which they began, its timers. */

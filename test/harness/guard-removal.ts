@@ -17,7 +17,7 @@ export interface SqlGuard extends Marked {
 }
 
 /** A guard in TypeScript: `file` is its path from the root of the package. */
-export interface FileGuard extends Marked {
+interface FileGuard extends Marked {
   readonly file: string
 }
 

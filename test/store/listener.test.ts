@@ -25,10 +25,10 @@ it('looks for what was notified while it was away', async () => {
     () => {},
   )
   onTestFinished(() => listener.close())
-  await expect.poll(() => heard).toEqual([''])
+  await expect.poll(() => heard, { timeout: 5_000 }).toEqual([''])
 
   await sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'fencepost listener' and datname = current_database()`)
 
-  await expect.poll(() => heard).toEqual(['', ''])
+  await expect.poll(() => heard, { timeout: 5_000 }).toEqual(['', ''])
 })

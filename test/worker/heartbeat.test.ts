@@ -80,7 +80,7 @@ it('goes on after a beat that failed', async () => {
   beat(bundle, [bundle.execution])
 
   expect(await failed).toMatchObject({ during: 'the heartbeat' })
-  await expect.poll(expiry).not.toEqual(before)
+  await expect.poll(expiry, { timeout: 5_000 }).not.toEqual(before)
 })
 
 it('learns that others took its worker for dead', async () => {

@@ -130,7 +130,9 @@ it('hears of a job at once although it polls once an hour', async () => {
   const { fp, client, sql } = await setupWorker()
   const work = task('work', { input: anything, run: () => 'done' })
   await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
 
   const job = await (await client()).enqueue(work, null)
 
@@ -141,7 +143,9 @@ it('finds a job whose notice was lost with the listening connection', async () =
   const { fp, client, sql } = await setupWorker()
   const work = task('work', { input: anything, run: () => 'done' })
   await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
   await sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'fencepost listener' and datname = current_database()`)
 
@@ -158,7 +162,9 @@ it('asks again to be notified if that could not be said', async () => {
     create trigger refuse before insert on fencepost.sleeper for each row execute function refuse()`)
   const work = task('work', { input: anything, run: () => 'done' })
   await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
 
   const job = await (await client()).enqueue(work, null)
 
@@ -173,9 +179,11 @@ it('finds a job whose transaction had not seen that it sleeps, and so told nobod
   await enqueue(session, [job])
   const work = task('work', { input: anything, run: () => 'done' })
   const worker = await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
   const looked = worker.turns
-  await expect.poll(() => worker.turns).toBeGreaterThan(looked + 2) // it does not rest as long as that transaction is open
+  await expect.poll(() => worker.turns, { timeout: 5_000 }).toBeGreaterThan(looked + 2) // it does not rest as long as that transaction is open
 
   await session.commit()
 

@@ -115,7 +115,7 @@ it(`a client and a worker are made, or refused (seed ${seed})`, async () => {
   })
   await fc.assert(
     fc.asyncProperty(clientOptions, workOptions, async (client, work) => {
-      await outcomeOf(async () => (await fencepost({ ...client, database: url, migrate: false } as object)).close())
+      await outcomeOf(async () => (await fencepost({ ...client, database: url, migrate: false })).close())
       await outcomeOf(async () => (await fp.work([anything], work)).stop())
     }),
     runs(40),
@@ -186,7 +186,7 @@ it(`what a person may do to a run is done, or refused (seed ${seed})`, async () 
   const known = fc.oneof(fc.constant(run), ids)
   const { workflows } = fp
   const calls: fc.Arbitrary<() => unknown> = fc.oneof(
-    value.map((workflow) => () => workflows.deploy(workflow)),
+    value.map((any) => () => workflows.deploy(any)),
     fc.tuple(value, value, value).map(
       ([name, parameters, options]) =>
         () =>

@@ -50,7 +50,7 @@ const fields = [
 ] as const
 
 async function setupWire() {
-  const bundle = await setupQueue({}, 'orders', { unsigned: true, purgeEvery: 0 } as object)
+  const bundle = await setupQueue({}, 'orders', { unsigned: true, purgeEvery: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   onTestFinished(() => agent.destroy())
   const { hostname, port } = new URL(bundle.server.url)
@@ -277,7 +277,7 @@ it('a request that would cost memory is refused before', async () => {
     { headers: form, body: 'Action=SendMessageBatch&SendMessageBatchRequestEntry.999999999.Id=a' },
   ]
   for (const { headers: given, body } of asked) {
-    judge(await ask({ method: 'POST', path: '/', headers: given as Asked['headers'], body: Buffer.from(body) }))
+    judge(await ask({ method: 'POST', path: '/', headers: given, body: Buffer.from(body) }))
   }
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(500 * 2 ** 20)
   expect(errors).toEqual([])
