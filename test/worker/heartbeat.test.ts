@@ -9,7 +9,7 @@ import { Session } from '../harness/session.js'
 import { setupExecution } from './setup.js'
 
 /** What was asked for so long ago is to be extended at the next beat. */
-const due = { sentAtMs: performance.now() - 15_000 }
+const due = { sentAtMs: performance.now() - 11_000 }
 
 type Bundle = Awaited<ReturnType<typeof setupExecution>>
 
