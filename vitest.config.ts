@@ -1,8 +1,9 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { guardRemoval } from './test/harness/guard-removal.js'
 import { systemPrograms } from './test/harness/test-server.js'
 
 const onDatabase = [
-  'test/{store,client,worker,lab,audit,observe,sqs/server}/**/*.test.ts',
+  'test/{store,client,worker,lab,audit,observe,sqs/server,fuzz/database}/**/*.test.ts',
   'failure-modes/**/*.test.ts',
 ]
 /**
@@ -16,12 +17,14 @@ const once = [
   'test/lab/**',
   'test/observe/**',
   'test/sqs/server/**',
+  'test/fuzz/database/**',
   'test/client/{bad-input,guides,typing}.test.ts',
   'failure-modes/*/{happy-path,repro,recover}.test.ts',
 ]
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }
 /** A process for many files instead of one for each: to start it and load everything takes 0.7 s of a core. */
 const isolate = false
+const plugins = [guardRemoval()]
 
 export default defineConfig({
   test: {
@@ -30,15 +33,17 @@ export default defineConfig({
     maxWorkers: 3,
     projects: [
       {
+        plugins,
         test: {
           name: 'rules',
-          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire}/**/*.test.ts'],
+          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire,fuzz/pure}/**/*.test.ts'],
           isolate,
           ...timeouts,
         },
       },
       { test: { name: 'embedded', include: ['test/embedded/**/*.test.ts'], ...timeouts } },
       {
+        plugins,
         test: {
           name: 'pg18',
           include: [...onDatabase, 'test/cli/**/*.test.ts'],

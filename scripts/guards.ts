@@ -1,16 +1,18 @@
 /**
- * Removes each guard of sql/moves, one at a time, and demands that the tests named for it in guards.json go red: a test
- * that stays green does not test its guard. `npm run guards` does all of them, `npm run guards -- claim.turn …` some.
+ * Removes each guard of guards.json, one at a time, and demands that the tests named for it there go red: a test that stays
+ * green does not test its guard. `npm run guards` does all of them, `npm run guards -- claim.turn …` some, `… src/` those
+ * in TypeScript, `… sql/` those in SQL.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageRoot } from '../src/package-root.js'
-import { type Guard, readGuards } from '../test/harness/guard-removal.js'
+import { type Guard, isSqlGuard, readGuards } from '../test/harness/guard-removal.js'
+import { startTestServer } from '../test/harness/test-server.js'
 
 const atOnce = 2
-const testMsMax = 8_000
+const testMsMax = 15_000
 
 type Verdict = 'red' | 'green' | 'not run' | 'broken'
 
@@ -49,10 +51,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-/** What the naïve SQL says when it is not naïve but wrong: red for no good reason. */
-const wrongSql = /does not exist|syntax error|is ambiguous|cannot cast|FP_SCHEMA_MISSING|column reference/
+/** What the naïve code says when it is not naïve but wrong: red for no good reason. */
+const wrong =
+  /does not exist|syntax error|is ambiguous|cannot cast|FP_SCHEMA_MISSING|column reference|ReferenceError|SyntaxError/
 
-async function runTests(tests: readonly string[], guardOff: string | undefined): Promise<TestRun> {
+async function runTests(server: string, tests: readonly string[], guardOff: string): Promise<TestRun> {
   const directory = await mkdtemp(join(tmpdir(), 'fencepost-guards-'))
   const report = join(directory, 'report.json')
   try {
@@ -62,14 +65,16 @@ async function runTests(tests: readonly string[], guardOff: string | undefined):
       [
         'run',
         '--project=pg18',
+        '--project=rules',
         '--maxWorkers=1',
         `--testTimeout=${testMsMax}`,
+        `--hookTimeout=${testMsMax}`,
         '--reporter=json',
         `--outputFile=${report}`,
         `--testNamePattern=(^| )(${names.join('|')})$`,
         ...files,
       ],
-      guardOff,
+      { FENCEPOST_GUARD_OFF: guardOff, FENCEPOST_GUARDS_SERVER: server },
     )
     const text = await readFile(report, 'utf8').catch(() => undefined)
     if (text === undefined) return { told: new Map(), output }
@@ -81,10 +86,10 @@ async function runTests(tests: readonly string[], guardOff: string | undefined):
   }
 }
 
-function vitest(args: readonly string[], guardOff: string | undefined): Promise<string> {
+function vitest(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
   const child = spawn(process.execPath, [join(packageRoot, 'node_modules', 'vitest', 'vitest.mjs'), ...args], {
     cwd: packageRoot,
-    env: { ...process.env, FENCEPOST_GUARD_OFF: guardOff ?? '', NO_COLOR: '1' },
+    env: { ...process.env, ...env, FENCEPOST_TEST_PG15: 'none: everything on this server', NO_COLOR: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   children.add(child)
@@ -110,7 +115,7 @@ function toldBy(files: JsonReport['testResults']): Map<string, Told> {
       const name = [path, ...ancestorTitles, title].join(' > ')
       if (status === 'passed') told.set(name, { verdict: 'green', why })
       else if (status !== 'failed') told.set(name, { verdict: 'not run', why })
-      else told.set(name, { verdict: wrongSql.test(messages) ? 'broken' : 'red', why })
+      else told.set(name, { verdict: wrong.test(messages) ? 'broken' : 'red', why })
     }
   }
   return told
@@ -121,9 +126,9 @@ function escaped(text: string): string {
 }
 
 /** Whether every test of the guard went red without it. */
-async function check({ id, tests }: Guard): Promise<boolean> {
+async function check(server: string, { id, tests }: Guard): Promise<boolean> {
   const startedAt = Date.now()
-  const { told, output } = await runTests(tests, id)
+  const { told, output } = await runTests(server, tests, id)
   const spared = tests.filter((test) => told.get(test)?.verdict !== 'red')
   const seconds = ((Date.now() - startedAt) / 1000).toFixed(1)
   if (spared.length === 0) {
@@ -144,9 +149,9 @@ function complain(tests: readonly string[], told: ReadonlyMap<string, Told>, out
 }
 
 /** Nothing follows from a test that is red anyway. */
-async function requireGreen(guards: readonly Guard[]): Promise<boolean> {
+async function requireGreen(server: string, guards: readonly Guard[]): Promise<boolean> {
   const tests = [...new Set(guards.flatMap((guard) => guard.tests))]
-  const { told, output } = await runTests(tests, undefined)
+  const { told, output } = await runTests(server, tests, '')
   const failed = tests.filter((test) => told.get(test)?.verdict !== 'green')
   if (failed.length === 0) {
     console.log(`green with every guard in place: ${tests.length} tests`)
@@ -157,22 +162,37 @@ async function requireGreen(guards: readonly Guard[]): Promise<boolean> {
   return false
 }
 
-async function main(ids: readonly string[]): Promise<boolean> {
+function chosen(all: readonly Guard[], words: readonly string[]): readonly Guard[] {
+  if (words.length === 0) return all
+  const isChosen = (guard: Guard) =>
+    words.some((word) => word === guard.id || word === (isSqlGuard(guard) ? 'sql/' : 'src/'))
+  return all.filter(isChosen)
+}
+
+async function main(words: readonly string[]): Promise<boolean> {
   const all = readGuards()
-  const unknown = ids.filter((id) => !all.some((guard) => guard.id === id))
+  const unknown = words.filter((word) => chosen(all, [word]).length === 0)
   if (unknown.length > 0) {
     console.error(`guards.json has no ${unknown.join(', ')}`)
     return false
   }
-  const guards = ids.length > 0 ? all.filter(({ id }) => ids.includes(id)) : all
-  if (!(await requireGreen(guards))) return false
+  const guards = chosen(all, words)
+  const server = await startTestServer('embedded')
+  try {
+    return await checkAll(server.url, guards)
+  } finally {
+    await server.stop()
+  }
+}
 
+async function checkAll(server: string, guards: readonly Guard[]): Promise<boolean> {
+  if (!(await requireGreen(server, guards))) return false
   const startedAt = Date.now()
   const queue = [...guards]
   let red = 0
   const worker = async () => {
     for (let guard = queue.shift(); guard && process.exitCode === undefined; guard = queue.shift()) {
-      if (await check(guard)) red++
+      if (await check(server, guard)) red++
     }
   }
   await Promise.all(Array.from({ length: atOnce }, worker))

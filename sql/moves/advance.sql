@@ -26,7 +26,7 @@ begin
   from (
     select q.id from fencepost.run q
     where q.id = any (array(select (c ->> 'run')::uuid from jsonb_array_elements(p_changes) as c))
-    order by q.id
+    order by q.id -- guard: advance.skip_locked
     for no key update skip locked
   ) r;
   for v_change in
@@ -51,7 +51,7 @@ begin
     select jsonb_build_object('run', c ->> 'run', 'items', i)
     from jsonb_array_elements(p_changes) as c
     cross join lateral jsonb_array_elements(c -> 'jobs') as i
-    where (c ->> 'run')::uuid = any (v_advanced)
+    where (c ->> 'run')::uuid = any (v_advanced) -- guard: advance.items
   loop
     perform fencepost.make_items((v_change ->> 'run')::uuid, v_change -> 'items');
   end loop;

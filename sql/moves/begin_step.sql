@@ -38,13 +38,13 @@ begin
   select * into v_step from fencepost.step s where s.job_id = p_job_id and s.name = p_name for update;
   if v_step.done_at is not null then -- guard: begin_step.done
     return query select 'done', v_step.result, 0::bigint;
-  elsif v_step.lease_id = p_lease_id and v_step.nonce = p_nonce then
+  elsif v_step.lease_id = p_lease_id and v_step.nonce = p_nonce then -- guard: begin_step.again
     return query select 'begun', null::jsonb, 0::bigint;
   else
     update fencepost.step s
     set lease_id = p_lease_id, nonce = p_nonce, begun_at = fencepost.clock(),
-        over_at = greatest(s.over_at, fencepost.clock() + p_timeout_ms * interval '1 ms')
-    where s.job_id = p_job_id and s.name = p_name and p_take;
+        over_at = greatest(s.over_at, fencepost.clock() + p_timeout_ms * interval '1 ms') -- guard: begin_step.longest
+    where s.job_id = p_job_id and s.name = p_name and p_take; -- guard: begin_step.take
     return query select 'ambiguous', null::jsonb,
       greatest(0, ceil(extract(epoch from v_step.over_at - fencepost.clock()) * 1000))::bigint;
   end if;

@@ -188,7 +188,7 @@ begin
           select q.ctid, q.local_limit, q.gates
           from fencepost.ready q
           where q.queue = p_queue
-            and q.losses > 0
+            and q.losses > 0 -- guard: claim.suspect_tasks
             and (v_tasks is null or q.task = any (v_tasks))
             and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
           order by q.priority, q.seq
@@ -256,8 +256,8 @@ begin
         select q.ctid
         from fencepost.ready q
         where q.queue = p_queue
-          and (v_tasks is null or q.task = any (v_tasks))
-          and q.losses = 0
+          and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.ahead_tasks
+          and q.losses = 0 -- guard: claim.ahead_suspects
           and q.gates is null -- guard: claim.not_ahead
           and q.ctid <> all (v_rows)
           and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below

@@ -146,9 +146,9 @@ begin
   from fencepost.run r where r.id = p_run_id;
   if not found then
     return 'missing';
-  elsif v_ended is not null then
+  elsif v_ended is not null then -- guard: control_run.tell_ended
     return 'ended';
-  elsif v_kept + (select count(*) from fencepost.inbox i where i.run_id = p_run_id and i.kind in ('signal', 'answer')) >= 1000 then
+  elsif v_kept + (select count(*) from fencepost.inbox i where i.run_id = p_run_id and i.kind in ('signal', 'answer')) >= 1000 then -- guard: control_run.full
     return 'full';
   end if;
   insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)
@@ -181,7 +181,7 @@ begin
   select r.* into v_run from fencepost.run r where r.id = p_run_id for no key update;
   if not found then
     return query select 'missing', null::text;
-  elsif v_run.ended_at is null then
+  elsif v_run.ended_at is null then -- guard: control_run.rerun_running
     return query select 'running', v_run.state;
   elsif v_run.parent_id is not null then
     return query select 'item_of', v_run.state;

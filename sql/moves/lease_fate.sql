@@ -19,7 +19,8 @@ begin
   -- A new statement: what was waited for may have been committed after the first one's snapshot.
   if exists (
     select 1 from fencepost.finished f
-    where f.job_id = p_job_id and f.lease_id = p_lease_id and f.nonce = p_nonce and f.outcome = 'succeeded'
+    -- guard: lease_fate.succeeded
+    where f.job_id = p_job_id and f.lease_id = p_lease_id and f.nonce = p_nonce and f.outcome = 'succeeded' -- guard: lease_fate.own
   ) then
     return 'finished';
   end if;

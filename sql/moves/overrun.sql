@@ -23,7 +23,7 @@ begin
     where l.overrun_at <= v_now
     order by l.overrun_at
     limit p_limit
-    for no key update skip locked
+    for no key update skip locked -- guard: overrun.skip_locked
   ), judged as (
     select l.lease_id, l.job_id, l.overrun,
            array(select g ->> 'key' from jsonb_array_elements(j.gates) as g

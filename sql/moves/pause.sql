@@ -12,7 +12,7 @@ begin
   perform fencepost.durable(); -- guard: pause.durable
   insert into fencepost.gate as g (key, paused_at)
   values (case when p_key ~ '^(queue|task):' then 'pause:' || p_key else p_key end, fencepost.clock())
-  on conflict (key) do update set paused_at = excluded.paused_at where g.paused_at is null;
+  on conflict (key) do update set paused_at = excluded.paused_at where g.paused_at is null; -- guard: pause.first
   return found;
 end $$;
 
@@ -23,7 +23,7 @@ declare
   v_key text := case when p_key ~ '^(queue|task):' then 'pause:' || p_key else p_key end;
 begin
   perform fencepost.durable(); -- guard: pause.resume_durable
-  update fencepost.gate g set paused_at = null where g.key = v_key and g.paused_at is not null;
+  update fencepost.gate g set paused_at = null where g.key = v_key and g.paused_at is not null; -- guard: pause.resumed
   if not found then
     return false;
   end if;

@@ -2,8 +2,8 @@
 --
 -- Takes back the leases that have run out, unless that may be an outage's doing: the time of each look is kept, and a
 -- gap between two of them (nobody could reach the database) or a step of the clock, larger than half a lease, gives
--- that lease one more length from now, in which its holder can show that it lives. Also sweeps workers that have not
--- been seen for `dead_ms`.
+-- that lease one more length from now, and ten seconds at least (who could not connect tries again after a pause), in which
+-- its holder can show that it lives. Also sweeps workers that have not been seen for `dead_ms`.
 -- From any number of processes, each every `every_ms`: one looks at a time, the others answer nothing, as they do if
 -- somebody has looked just now. A gap of up to twice `every_ms` is none, however short the lease.
 -- Locks: the pulse, skipping; then lease rows in order of job_id, skipping locked ones; then those of lose().
@@ -44,7 +44,7 @@ begin
   )
   update fencepost.leased l
   set expires_at = greatest(
-    v_now + l.lease_ms * interval '1 ms',
+    v_now + greatest(l.lease_ms, 10000) * interval '1 ms', -- guard: reap.grace
     -- The clock went back: what was left is left, and not an hour more.
     l.expires_at + least(v_step, interval '0')) -- guard: reap.step_back
   from cut_off c

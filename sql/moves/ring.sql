@@ -19,7 +19,7 @@ begin
       where q.due_at <= v_now -- guard: ring.due
       order by q.due_at
       limit p_limit
-      for update skip locked))
+      for update skip locked)) -- guard: ring.skip_locked
     returning t.*
   ), told as (
     insert into fencepost.inbox (run_id, at, kind, task, ordinal, payload)

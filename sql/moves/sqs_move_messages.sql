@@ -24,7 +24,7 @@ begin
   v_now := fencepost.clock();
   select * into v_task from fencepost.sqs_move_task t
   where t.status in ('RUNNING', 'CANCELLING')
-    and (t.status = 'CANCELLING' or t.per_second is null or t.moved_at is null or t.moved_at <= v_now - interval '1 second')
+    and (t.status = 'CANCELLING' or t.per_second is null or t.moved_at is null or t.moved_at <= v_now - interval '1 second') -- guard: sqs_move_messages.rate
   order by t.moved_at nulls first
   limit 1
   for update skip locked; -- guard: sqs_move_messages.one_server

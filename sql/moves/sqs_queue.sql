@@ -122,7 +122,7 @@ begin
     with gone as (
       delete from fencepost.leased l
       where l.queue = p_queue and l.visible_at is not null -- guard: sqs_queue.clear_in_flight
-        and l.seq <= v_until
+        and l.seq <= v_until -- guard: sqs_queue.clear_until
       returning l.*
     ), logged as (
       insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker, reason)

@@ -38,7 +38,7 @@ begin
     return;
   end if;
   -- A new statement: the run in the way may have been committed after the first one's snapshot.
-  if exists (select 1 from fencepost.run r where r.id = p_id and r.workflow = p_workflow and r.parameters = p_parameters) then
+  if exists (select 1 from fencepost.run r where r.id = p_id and r.workflow = p_workflow and r.parameters = p_parameters) then -- guard: start_run.same
     return query select 'existing';
     return;
   end if;

@@ -51,7 +51,7 @@ begin
     where r.id = v_call.run_id
       and r.state <> 'paused' and r.ended_at is null -- looked at again when it is locked
       and (r.busy_until is null or r.busy_until < v_now)
-    for no key update skip locked;
+    for no key update skip locked; -- guard: take_calls.skip_locked
     if not found then
       continue;
     elsif v_tries < 20 then

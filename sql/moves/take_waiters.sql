@@ -51,9 +51,9 @@ begin
       select q.ctid as at, q as waiter from fencepost.waiting q
       where q.gate = p_keys[i]
         and (q.tries > 0 or not fencepost.halted(p_keys[i])) -- guard: take_waiters.halted_aside
-        and (p_keys[i] not like 'fifo:%'
+        and (p_keys[i] not like 'fifo:%' -- guard: take_waiters.head_aside
           or q.seq = (select min(h.seq) from fencepost.waiting h where h.gate = p_keys[i] and h.rank = 0))
-      order by q.rank, q.seq
+      order by q.rank, q.seq -- guard: take_waiters.order_aside
       for update skip locked
     loop
       exit when v_left <= 0 or v_aside >= 1000;

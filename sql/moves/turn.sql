@@ -114,14 +114,14 @@ begin
     -- A repeat first asks every queue for what the first try took, and claims only if that is nothing.
     v_queue := (i - 1) % cardinality(p_queues) + 1;
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
-    exit when v_room <= 0 or v_found > 0 and not v_again;
+    exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
     return query
       select 'lease', c.job_id, c.lease_id, c.nonce, case when c.started then 'started' else 'held' end,
              null::fencepost.outcome, c.losses > 0, c.task, c.payload, c.queue, c.priority, c.tries, c.failures,
              c.losses, c.releases, c.failures_max, c.lease_ms,
              (extract(epoch from c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at, c.policy
       from fencepost.claim(
-        p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn,
+        p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end) c;
     get diagnostics v_taken = row_count;
     v_room := v_room - v_taken;

@@ -25,8 +25,8 @@ begin
     where r.ctid = any (array(
       select q.ctid from fencepost.ready q
       where q.gates is not null
-        and ('pause:queue:' || q.queue = any (v_paused) or 'pause:task:' || q.task = any (v_paused))
-        and cardinality(q.gates) > fencepost.fifo_held(q.gates, q.held)
+        and ('pause:queue:' || q.queue = any (v_paused) or 'pause:task:' || q.task = any (v_paused)) -- guard: yield_paused.paused
+        and cardinality(q.gates) > fencepost.fifo_held(q.gates, q.held) -- guard: yield_paused.strict
       order by q.queue, q.priority, q.seq
       limit p_limit
       for update skip locked))

@@ -39,14 +39,14 @@ import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import type { StoredGate } from '../task/gate.js'
 import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
-import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
+import { checkedInteger, checkedName, checkIsOptions, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
 import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
 import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
-import { checkTransaction } from './transaction-check.js'
+import { checkCallOptions } from './transaction-check.js'
 import { unknownGate } from './unknown-gate.js'
 import { Workflows } from './workflows.js'
 
@@ -237,18 +237,21 @@ class Client implements Fencepost {
     this.workflows = new Workflows(db, payloadBytesMax, (id, options) => this.result(id, options))
   }
 
-  async enqueue<Input, Result>(task: Task<Input, Result>, input: Input, { tx, ...options }: EnqueueOptions = {}) {
-    const [enqueued] = await this.enqueueMany(task, [{ input, ...options }], tx === undefined ? {} : { tx })
+  async enqueue<Input, Result>(task: Task<Input, Result>, input: Input, options: EnqueueOptions = {}) {
+    checkIsOptions(options, 'enqueue()')
+    const { tx, ...ofJob } = options
+    const [enqueued] = await this.enqueueMany(task, [{ input, ...ofJob }], tx === undefined ? {} : { tx })
     return enqueued as Enqueued<Result>
   }
 
   async enqueueMany<Input, Result>(
     task: Task<Input, Result>,
     items: readonly ({ readonly input: NoInfer<Input> } & JobOptions)[],
-    { tx }: { tx?: Queryable } = {},
+    options: { tx?: Queryable } = {},
   ): Promise<Enqueued<Result>[]> {
     checkTask(task)
-    checkTransaction(tx)
+    checkCallOptions(options, [], 'enqueueMany()')
+    const { tx } = options
     const onGate = (gate: StoredGate) => this.#disputes.hear(task.name, gate)
     const jobs = await newJobs(task, items, this.#payloadBytesMax, onGate)
     if (jobs.length === 0) return []
@@ -301,16 +304,18 @@ class Client implements Fencepost {
     return { answer: changed ? ('resumed' as const) : ('already' as const) }
   }
 
-  async skip(id: string, { tx }: { tx?: Queryable } = {}) {
+  async skip(id: string, options: { tx?: Queryable } = {}) {
     const jobId = checkedJobId(id)
-    checkTransaction(tx)
-    const answer = await skip(this.#db, jobId, tx)
+    checkCallOptions(options, [], 'skip()')
+    const answer = await skip(this.#db, jobId, options.tx)
     if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
     return { answer }
   }
 
-  async result<Result = Json>(id: string, { timeout }: { timeout?: Duration } = {}): Promise<Result> {
+  async result<Result = Json>(id: string, options: { timeout?: Duration } = {}): Promise<Result> {
     const jobId = checkedJobId(id)
+    checkOptionNames(options, ['timeout'], 'result()')
+    const { timeout } = options
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout, 'timeout', 0, limits.timerMsMax)
     const ended = await this.#waiter.wait(jobId, timeoutMs)
     if (ended.outcome === 'succeeded') return ended.result as Result
@@ -322,9 +327,10 @@ class Client implements Fencepost {
     )
   }
 
-  async cancel(id: string, { reason, tx }: { reason?: string; tx?: Queryable } = {}) {
+  async cancel(id: string, options: { reason?: string; tx?: Queryable } = {}) {
     const jobId = checkedJobId(id)
-    checkTransaction(tx)
+    checkCallOptions(options, ['reason'], 'cancel()')
+    const { reason, tx } = options
     const [row] = await cancel(this.#db, [jobId], reason === undefined ? null : checkedName(reason, 'reason'), tx)
     const { answer, outcome, task, queue } = row as Cancelled
     if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
@@ -333,21 +339,21 @@ class Client implements Fencepost {
     return { answer, outcome }
   }
 
-  async retry(id: string, { tx }: { tx?: Queryable } = {}) {
+  async retry(id: string, options: { tx?: Queryable } = {}) {
     const jobId = checkedJobId(id)
-    checkTransaction(tx)
-    const [row] = await retryEnded(this.#db, [jobId], tx)
+    checkCallOptions(options, [], 'retry()')
+    const [row] = await retryEnded(this.#db, [jobId], options.tx)
     const { answer } = row as Controlled<RetryAnswer>
     if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
     if (answer === 'retried') this.#events.emit('retried', { jobId })
     return { answer }
   }
 
-  async signal(id: string, name: string, payload: unknown = null, { tx }: { tx?: Queryable } = {}) {
+  async signal(id: string, name: string, payload: unknown = null, options: { tx?: Queryable } = {}) {
     const jobId = checkedJobId(id)
-    checkTransaction(tx)
+    checkCallOptions(options, [], 'signal()')
     const text = jsonText(payload, 'the payload of the signal', this.#payloadBytesMax)
-    const answer = await wake(this.#db, jobId, checkedName(name, 'the signal’s name'), text, tx)
+    const answer = await wake(this.#db, jobId, checkedName(name, 'the signal’s name'), text, options.tx)
     if (answer === 'missing') throw new FencepostError('FP_JOB_UNKNOWN', jobId)
     return answer
   }

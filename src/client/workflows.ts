@@ -37,7 +37,7 @@ import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
 import type { WorkflowFile } from '../workflow/workflow-file.js'
 import type { Duration } from '../task/duration.js'
-import { checkTransaction } from './transaction-check.js'
+import { checkCallOptions } from './transaction-check.js'
 
 export interface StartOptions {
   /** A UUID of your own: starting the same run again under it is safe and does nothing. */
@@ -86,10 +86,10 @@ export class Workflows {
   async start<Parameters>(
     workflow: Deployable<Parameters> | string,
     parameters: NoInfer<Parameters>,
-    { id, tx, ...rest }: StartOptions = {},
+    options: StartOptions = {},
   ): Promise<StartedRun> {
-    checkOptionNames(rest, ['id', 'tx'], 'start()')
-    checkTransaction(tx)
+    checkCallOptions(options, ['id'], 'start()')
+    const { id, tx } = options
     const { name, version, definition } =
       typeof workflow === 'string' ? await this.newest(workflow) : await this.#deployOnce(workflow)
     const values = parametersOrThrow(definition, parameters, this.#bytesMax)
@@ -97,7 +97,7 @@ export class Workflows {
     const needs = await this.#needs(definition)
     const parametersText = jsonText(values, 'the parameters', this.#bytesMax)
     const answer = await startRun(this.#db, { id: runId, workflow: name, version, parametersText, needs }, tx)
-    return { id: runId, answer, result: (options) => this.#result(runId, options) }
+    return { id: runId, answer, result: (waiting) => this.#result(runId, waiting) }
   }
 
   /** A run: its state, its task runs in the order in which they began, its timers. */
@@ -109,6 +109,7 @@ export class Workflows {
 
   /** What a task of a run came to; the last time, if it was activated more than once. */
   async taskResult(id: string, task: string, ordinal?: number): Promise<TaskRunResult> {
+    checkedName(task, 'task')
     const { taskRuns } = await this.run(id)
     const all = taskRuns.filter((each) => each.task === task && (ordinal === undefined || each.ordinal === ordinal))
     const last = all.at(-1)
@@ -129,6 +130,7 @@ export class Workflows {
         `state must be ${runStates.join(', ')}, not ${shown(options.state)}`,
       )
     }
+    if (options.workflow !== undefined) checkedName(options.workflow, 'workflow')
     if (options.limit !== undefined) checkedInteger(options.limit, 'limit', 1, 10_000)
     return listRuns(this.#db, options)
   }
@@ -139,14 +141,14 @@ export class Workflows {
   }
 
   /** Begins no more tasks, and no more items of those with a `concurrency`; what runs goes on. */
-  async pause(id: string, { tx }: Tx = {}): Promise<{ answer: 'paused' | 'already' }> {
-    checkTransaction(tx)
-    return this.#controlled(id, await pauseRun(this.#db, checkedJobId(id), tx), ['paused', 'already'])
+  async pause(id: string, options: Tx = {}): Promise<{ answer: 'paused' | 'already' }> {
+    checkCallOptions(options, [], 'pause()')
+    return this.#controlled(id, await pauseRun(this.#db, checkedJobId(id), options.tx), ['paused', 'already'])
   }
 
-  async resume(id: string, { tx }: Tx = {}): Promise<{ answer: 'resumed' | 'already' }> {
-    checkTransaction(tx)
-    return this.#controlled(id, await resumeRun(this.#db, checkedJobId(id), tx), ['resumed', 'already'])
+  async resume(id: string, options: Tx = {}): Promise<{ answer: 'resumed' | 'already' }> {
+    checkCallOptions(options, [], 'resume()')
+    return this.#controlled(id, await resumeRun(this.#db, checkedJobId(id), options.tx), ['resumed', 'already'])
   }
 
   /**
@@ -155,9 +157,11 @@ export class Workflows {
    */
   async cancel(
     id: string,
-    { mode = 'cancel_running', reason, tx }: { mode?: 'allow_finish' | 'cancel_running'; reason?: string } & Tx = {},
+    options: { mode?: 'allow_finish' | 'cancel_running'; reason?: string } & Tx = {},
   ): Promise<{ answer: 'cancelling' | 'already' | 'ended'; state: RunState | null }> {
-    checkTransaction(tx)
+    checkCallOptions(options, ['mode', 'reason'], 'cancel()')
+    const { mode = 'cancel_running', reason, tx } = options
+    if (reason !== undefined) checkedName(reason, 'reason')
     if (mode !== 'allow_finish' && mode !== 'cancel_running') {
       throw new FencepostError('FP_OPTION_INVALID', `mode must be allow_finish or cancel_running, not ${shown(mode)}`)
     }
@@ -169,8 +173,9 @@ export class Workflows {
    * Takes a run that has ended up again from one of its tasks: items that did not succeed are tried again, or, with
    * `reset`, all of them anew. What follows from the task follows again.
    */
-  async rerun(id: string, { from, reset = false, tx }: { from: string; reset?: boolean } & Tx): Promise<void> {
-    checkTransaction(tx)
+  async rerun(id: string, options: { from: string; reset?: boolean } & Tx): Promise<void> {
+    checkCallOptions(options, ['from', 'reset'], 'rerun()')
+    const { from, reset = false, tx } = options
     const task = checkedName(from, 'from')
     const { definition } = await this.run(id)
     const later = [...reachableFrom(definition, [task])]
@@ -186,19 +191,20 @@ export class Workflows {
   }
 
   /** Sends a signal that a `wait_for` of the run waits for, now or later. */
-  async signal(id: string, name: string, payload: unknown = null, { tx }: Tx = {}): Promise<void> {
-    checkTransaction(tx)
+  async signal(id: string, name: string, payload: unknown = null, options: Tx = {}): Promise<void> {
+    checkCallOptions(options, [], 'signal()')
     const letter = {
       kind: 'signal' as const,
       name: checkedName(name, 'name'),
       payloadText: jsonText(payload, 'the payload', this.#bytesMax),
     }
-    this.#told(id, await tellRun(this.#db, checkedJobId(id), letter, tx))
+    this.#told(id, await tellRun(this.#db, checkedJobId(id), letter, options.tx))
   }
 
   /** Answers the question of a task; an answer to one that is not asked yet is kept. */
-  async answer(id: string, task: string, answer: Record<string, unknown> = {}, { tx }: Tx = {}): Promise<void> {
-    checkTransaction(tx)
+  async answer(id: string, task: string, answer: Record<string, unknown> = {}, options: Tx = {}): Promise<void> {
+    checkCallOptions(options, [], 'answer()')
+    checkedName(task, 'task')
     const { definition, taskRuns, endedAt } = await this.run(id)
     if (endedAt !== null) this.#told(id, 'ended')
     const asks = definition.tasks.filter(({ action }) => action === 'core.ask' || action === 'wait.approval')
@@ -230,7 +236,7 @@ export class Workflows {
       payloadText: JSON.stringify(checked.values),
       ordinal: waiting?.ordinal ?? 1,
     }
-    this.#told(id, await tellRun(this.#db, id, letter, tx))
+    this.#told(id, await tellRun(this.#db, id, letter, options.tx))
   }
 
   /** The version of a workflow that was deployed last. */

@@ -35,7 +35,7 @@ export async function cancel(
     `select c.*, (select j.task from fencepost.job j where j.id = c.job_id) as task,
             (select j.queue from fencepost.job j where j.id = c.job_id) as queue
      from fencepost.cancel($1::uuid[], $2, $3) c`,
-    () => [jobIds, reason, tx === undefined],
+    () => [jobIds, reason, tx === undefined], // guard: control.cancel_own_tx
     tx,
   )
   return rows.map((row) => ({ ...controlled(row), task: row.task ?? '', queue: row.queue ?? '' }))
@@ -49,7 +49,7 @@ export async function retryEnded(
 ): Promise<Controlled<RetryAnswer>[]> {
   const rows = await db.move<ControlledRow<RetryAnswer>>(
     'select * from fencepost.retry($1::uuid[], $2)',
-    () => [jobIds, tx === undefined],
+    () => [jobIds, tx === undefined], // guard: control.retry_own_tx
     tx,
   )
   return rows.map(controlled)
@@ -65,7 +65,7 @@ export async function wake(
 ): Promise<WakeAnswer> {
   const rows = await db.move<{ answer: WakeAnswer }>(
     'select * from fencepost.wake($1, $2, $3::jsonb, $4)',
-    () => [jobId, name, payloadText, tx === undefined],
+    () => [jobId, name, payloadText, tx === undefined], // guard: control.wake_own_tx
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer

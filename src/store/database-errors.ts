@@ -50,7 +50,8 @@ export function isConnectionLost(error: unknown): boolean {
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   const code = codeOf(error)
-  if (code !== undefined) return lostSocket.has(code) || code.startsWith('08')
+  if (code !== undefined) return lostSocket.has(code) || code.startsWith('08') // guard: database-errors.said_by_server
+  // guard: database-errors.outcome_unknown
   return isConnectionLost(error) && !/trying to connect|connection timeout/.test(messageOf(error))
 }
 
@@ -75,7 +76,7 @@ export function isNotPrepared(error: unknown): boolean {
  */
 export function isRefusedData(error: unknown): boolean {
   const code = codeOf(error instanceof FencepostError ? error.cause : error)
-  return code !== undefined && /^(22|23|P0)/.test(code)
+  return code !== undefined && /^(22|23|P0)/.test(code) // guard: database-errors.refused_data
 }
 
 /** What the server or the socket said, as an error of the catalogue. The original is its cause. */

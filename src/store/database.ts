@@ -69,6 +69,7 @@ export class Database {
       application_name: options.applicationName ?? 'fencepost',
       connectionTimeoutMillis: 10_000,
       keepAlive: true,
+      // guard: database.statement_limit
       ...(options.statementMsMax !== undefined && { query_timeout: options.statementMsMax }),
       types,
     })
@@ -128,19 +129,19 @@ export class Database {
       try {
         return (await tx.query(text, values(false))).rows as Row[]
       } catch (error) {
-        throw catalogued(error)
+        throw catalogued(error) // guard: database.once_in_tx
       }
     }
     let unknown = false
     try {
       const run = (values: unknown[]) => this.#runMove(text, values)
       return await this.#repeated<Row>(run, values, (error) => {
-        unknown ||= isOutcomeUnknown(error)
+        unknown ||= isOutcomeUnknown(error) // guard: database.unknown
       })
     } catch (error) {
       // Bad data was bad in the first try, too.
       const wasRefused = /^(22|23|FP001)/.test(codeOf(error) ?? '')
-      throw unknown && !wasRefused
+      throw unknown && !wasRefused // guard: database.refused
         ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
         : catalogued(error)
     }
@@ -167,14 +168,16 @@ export class Database {
   ): Promise<Row[]> {
     const giveUpAt = Date.now() + this.#retryMs
     for (let tries = 0; ; tries++) {
-      if (this.#closed) throw new FencepostError('FP_CLOSED')
+      if (this.#closed) throw new FencepostError('FP_CLOSED') // guard: database.closed
       try {
         return (await run(values(tries > 0))).rows as Row[]
       } catch (error) {
         onError(error)
+        // guard: database.repeat_rolled_back
+        // guard: database.repeat_lost
         const repeat = isRolledBackByServer(error) || isConnectionLost(error)
         const pauseMs = Math.min(20 * 2 ** Math.min(tries, 20), pauseMsMax) * (0.5 + Math.random() / 2)
-        if (!repeat || Date.now() + pauseMs > giveUpAt) throw error
+        if (!repeat || Date.now() + pauseMs > giveUpAt) throw error // guard: database.give_up
         await this.#pause(pauseMs)
       }
     }
@@ -202,7 +205,7 @@ export class Database {
   }
 
   async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    if (!this.#saysReadCommitted) return this.#pool.query(query)
+    if (!this.#saysReadCommitted) return this.#pool.query(query) // guard: database.read_committed
     const client = await this.#pool.connect()
     let broken = true
     // A connection that breaks says so to the statement that waits for it, and besides: unheard, that ends the process.
@@ -216,6 +219,7 @@ export class Database {
       return result
     } finally {
       if (!broken) client.off('error', onError) // one that is broken may say so yet
+      // guard: database.not_reused
       client.release(broken) // what it had begun ends with the connection
     }
   }
@@ -252,10 +256,8 @@ export class Database {
   ): Promise<void> {
     await this.#inTransaction(` isolation level ${isolation}`, async (client, mark) => {
       await work(client)
-      const answers: unknown = await client.query(`${inSchema(last(mark), this.schema)}; commit`)
-      if ((answers as pg.QueryResult[]).at(-1)?.command !== 'COMMIT') {
-        throw new FencepostError('FP_TRANSACTION_ROLLED_BACK')
-      }
+      // If the transaction is aborted already, the statement fails, and nobody takes what COMMIT says for success.
+      await client.query(`${inSchema(last(mark), this.schema)}; commit`)
     })
   }
 
@@ -272,14 +274,17 @@ export class Database {
     try {
       const mark = randomUUID()
       await client.query(
+        // guard: database.idle_limit
         `begin${mode}; set local idle_in_transaction_session_timeout = ${transactionIdleMs}; set local ${transactionMark} = '${mark}'`,
       )
       return await work(client, mark)
     } catch (error) {
       await client.query('rollback').catch((rollbackError: Error) => {
+        // guard: database.rollback
         broken ??= rollbackError
       })
       // A broken connection may also be one of the work's own, to somewhere else: then ours is whole.
+      // guard: database.own_connection
       throw error instanceof pg.DatabaseError || (broken && isConnectionLost(error)) ? catalogued(error) : error
     } finally {
       client.off('error', onError)
@@ -290,20 +295,22 @@ export class Database {
   async #commit(client: pg.PoolClient, begunWith: string): Promise<void> {
     const { xid, mark } = await transactionNow(client)
     // The work has said COMMIT or ROLLBACK itself: our COMMIT would be a mere warning, and look like success.
-    if (mark !== begunWith) throw new FencepostError('FP_TRANSACTION_ENDED')
+    if (mark !== begunWith) throw new FencepostError('FP_TRANSACTION_ENDED') // guard: database.still_ours
     let command: string
     try {
       command = (await client.query('commit')).command
     } catch (error) {
       if (!isConnectionLost(error)) throw error
+      // guard: database.nothing_written
       if (xid === null) return // nothing was written, so nothing can have been lost
       const fate = await this.#fateOf(xid)
-      if (fate === 'committed') return
+      if (fate === 'committed') return // guard: database.fate_committed
       if (fate === 'aborted')
+        // guard: database.fate_aborted
         throw new FencepostError('FP_DATABASE_UNREACHABLE', 'the transaction was rolled back', { cause: error })
       throw new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
     }
-    if (command !== 'COMMIT') throw new FencepostError('FP_TRANSACTION_ROLLED_BACK')
+    if (command !== 'COMMIT') throw new FencepostError('FP_TRANSACTION_ROLLED_BACK') // guard: database.says_commit
   }
 
   /** Asks until the transaction is over: a backend whose client has gone may still be about to commit. */
@@ -314,7 +321,7 @@ export class Database {
         () => [],
       )
       const fate = rows[0]?.fate
-      if (fate === 'committed' || fate === 'aborted') return fate
+      if (fate === 'committed' || fate === 'aborted') return fate // guard: database.fate_in_progress
       if (fate === null) return undefined
       await this.#pause(50)
     }
@@ -343,16 +350,10 @@ interface TransactionNow {
   readonly mark: string | null
 }
 
-/** A transaction that is aborted already must not get as far as a lost reply. */
+/** Fails in a transaction that is aborted: that must not get as far as COMMIT, which would answer ROLLBACK. */
 async function transactionNow(client: pg.PoolClient): Promise<TransactionNow> {
-  try {
-    const { rows } = await client.query<TransactionNow>(
-      `select pg_current_xact_id_if_assigned()::text as xid, current_setting('${transactionMark}', true) as mark`,
-    )
-    return rows[0] as TransactionNow
-  } catch (error) {
-    throw codeOf(error) === '25P02'
-      ? new FencepostError('FP_TRANSACTION_ROLLED_BACK', undefined, { cause: error })
-      : error
-  }
+  const { rows } = await client.query<TransactionNow>(
+    `select pg_current_xact_id_if_assigned()::text as xid, current_setting('${transactionMark}', true) as mark`,
+  )
+  return rows[0] as TransactionNow
 }

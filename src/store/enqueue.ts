@@ -37,7 +37,7 @@ export async function enqueue(
       jobs.map((job) => job.lossesMax),
       jobs.map((job) => job.leaseMs),
       jobs.map((job) => job.gatesText),
-      tx === undefined,
+      tx === undefined, // guard: enqueue.own_tx
     ],
     tx,
   )

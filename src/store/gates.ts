@@ -181,7 +181,7 @@ export async function resume(db: Database, what: string): Promise<boolean> {
 export async function skip(db: Database, jobId: string, tx?: Queryable): Promise<SkipAnswer> {
   const rows = await db.move<{ answer: SkipAnswer }>(
     'select fencepost.skip($1, $2) as answer',
-    () => [jobId, tx === undefined],
+    () => [jobId, tx === undefined], // guard: gates.skip_own_tx
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer

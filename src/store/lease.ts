@@ -58,6 +58,7 @@ export interface ClaimRequest {
 export async function claim(db: Database, request: ClaimRequest, tx?: Queryable): Promise<ClaimedLease[]> {
   const rows = await db.move<LeaseRow>(
     'select * from fencepost.claim($1, $2, $3, $4::text[], $5, $6)',
+    // guard: lease.again
     (again) => [request.queue, request.limit, request.worker, request.tasks ?? null, request.turn ?? null, again],
     tx,
   )

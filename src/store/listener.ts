@@ -45,12 +45,12 @@ export class Listener {
       if (!over) this.#again()
       over = true
     }
-    client.once('end', again)
+    client.once('end', again) // guard: listener.again
     try {
       await client.connect()
       await client.query(`listen ${client.escapeIdentifier(this.#channel)}`)
       this.#tries = 0
-      if (!this.#closed) this.#onNotice('')
+      if (!this.#closed) this.#onNotice('') // guard: listener.look
     } catch (error) {
       if (this.#closed) return
       this.#onError(error)
@@ -60,7 +60,7 @@ export class Listener {
   }
 
   #again(): void {
-    if (this.#closed) return
+    if (this.#closed) return // guard: listener.not_after_close
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => void this.#connect(), Math.min(100 * 2 ** Math.min(this.#tries++, 10), pauseMsMax))
   }

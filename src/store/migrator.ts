@@ -36,11 +36,13 @@ export async function migrate(options: MigrateOptions): Promise<SchemaStatus> {
   const files = options.files ?? readSqlFiles()
   return withClient(options.url, async (client) => {
     // At a higher level, a default of the database’s or the role’s, the snapshot would be older than the lock.
-    await client.query('begin isolation level read committed, read write')
+    await client.query('begin isolation level read committed, read write') // guard: migrator.isolation
+    // guard: migrator.lock
     await client.query(`select pg_advisory_xact_lock(hashtext('fencepost.migrate'), hashtext($1))`, [schema])
     const { installed, ...status } = await read(client, schema, files)
-    refuseNewer(installed, status)
+    refuseNewer(installed, status) // guard: migrator.newer
     if (options.dryRun) {
+      // guard: migrator.dry_run
       await client.query('rollback')
       return status
     }
@@ -69,14 +71,15 @@ export async function requireSchema(options: MigrateOptions): Promise<void> {
   const schema = checkedSchemaName(options.schema)
   await withClient(options.url, async (client) => {
     const { installed, ...status } = await read(client, schema, options.files ?? readSqlFiles())
-    if (status.version === 0) throw new FencepostError('FP_SCHEMA_MISSING', schema)
+    if (status.version === 0) throw new FencepostError('FP_SCHEMA_MISSING', schema) // guard: migrator.missing
     if (status.version < status.latest) {
+      // guard: migrator.older
       throw new FencepostError(
         'FP_SCHEMA_OLDER',
         `${schema} is at version ${status.version}, this process needs ${status.latest}`,
       )
     }
-    refuseNewer(installed, status)
+    refuseNewer(installed, status) // guard: migrator.required_newer
   })
 }
 
@@ -102,7 +105,7 @@ async function read(
     [schema],
   )
   const { ours, empty } = found[0] as { ours: boolean; empty: boolean }
-  if (!ours && !empty) throw new FencepostError('FP_SCHEMA_FOREIGN', schema)
+  if (!ours && !empty) throw new FencepostError('FP_SCHEMA_FOREIGN', schema) // guard: migrator.foreign
   const installed = ours
     ? (await client.query<Installed>(`select version, compatible_from from "${schema}".migration order by version`))
         .rows
@@ -118,13 +121,13 @@ async function read(
     latest,
     pending: files.migrations.filter((migration) => migration.version > version).map(({ name }) => name),
     // The functions of a newer version are not ours to replace.
-    movesDiffer: version <= latest && digest !== movesDigest(files),
+    movesDiffer: version <= latest && digest !== movesDigest(files), // guard: migrator.newer_functions
     installed,
   }
 }
 
 function refuseNewer(installed: readonly Installed[], { schema, version, latest }: SchemaStatus): void {
-  const needs = Math.max(0, ...installed.map((row) => row.compatible_from))
+  const needs = Math.max(0, ...installed.map((row) => row.compatible_from)) // guard: migrator.needs_all
   if (version > latest && needs > latest) {
     throw new FencepostError(
       'FP_SCHEMA_NEWER',
@@ -172,7 +175,7 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
     await client.connect().catch((error: unknown) => {
       throw unreachable(error)
     })
-    await requireServerVersion(client)
+    await requireServerVersion(client) // guard: migrator.server_version
     return await work(client)
   } catch (error) {
     throw catalogued(error)

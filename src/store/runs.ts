@@ -251,7 +251,7 @@ export async function tellRun(
   const { kind, name, payloadText, ordinal = null } = letter
   const rows = await db.move<{ answer: TellAnswer }>(
     'select fencepost.tell_run($1, $2, $3, $4::jsonb, $5, $6) as answer',
-    () => [id, kind, name, payloadText, letterId, ordinal],
+    () => [id, kind, name, payloadText, letterId, ordinal], // guard: runs.letter_id
     tx,
   )
   return (rows[0] as (typeof rows)[0]).answer

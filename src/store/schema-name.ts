@@ -8,7 +8,7 @@ import { limits } from '../limits.js'
 export function checkedSchemaName(name: unknown): string {
   if (
     typeof name !== 'string' ||
-    !/^[a-z][a-z0-9_]*$/.test(name) ||
+    !/^[a-z][a-z0-9_]*$/.test(name) || // guard: schema-name.plain
     name.startsWith('pg_') ||
     name === 'information_schema' ||
     name.length > limits.schemaLengthMax

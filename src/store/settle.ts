@@ -34,6 +34,7 @@ export interface Finish extends Fence {
 export async function finish(db: Database, items: readonly Finish[], tx?: Queryable): Promise<Finished[]> {
   const rows = await db.move<SettledRow<Finished['answer']>>(
     'select * from fencepost.finish($1::uuid[], $2::bigint[], $3::bigint[], $4::jsonb[], $5)',
+    // guard: settle.finish_own_tx
     () => [...fenceColumns(items), items.map((item) => item.resultText), tx === undefined],
     tx,
   )
@@ -43,6 +44,7 @@ export async function finish(db: Database, items: readonly Finish[], tx?: Querya
 /** finish() as the last statement of a transaction, sent together with its COMMIT: values are part of the text. */
 export function finishLast(item: Finish, mark: string): string {
   const { jobId, leaseId, nonce, resultText } = item
+  // guard: settle.literal
   const values = [jobId, String(leaseId), String(nonce), resultText, mark].map((value) => pg.escapeLiteral(value))
   return `select fencepost.finish_last(${values.join(', ')})`
 }

@@ -24,11 +24,11 @@ export async function startMoveTask(
               (select count(*) from fencepost.ready r where r.queue = $2)
                 + (select count(*) from fencepost.waiting w where w.queue = $2),
               (select last_value from fencepost.job_seq)
-       on conflict do nothing
+       on conflict do nothing -- guard: sqs-move-tasks.one
        returning id
      )
      select id from made
-     union all
+     union all -- guard: sqs-move-tasks.started_again
      select id from fencepost.sqs_move_task where id = $1`,
     () => [task.id, task.source, task.destination, task.perSecond],
   )
@@ -39,7 +39,7 @@ export async function startMoveTask(
 export async function cancelMoveTask(db: Database, id: string, source: string): Promise<number | undefined> {
   const rows = await db.move<{ moved: number }>(
     `update fencepost.sqs_move_task set status = 'CANCELLING'
-     where id = $1 and source = $2 and status in ('RUNNING', 'CANCELLING')
+     where id = $1 and source = $2 and status in ('RUNNING', 'CANCELLING') -- guard: sqs-move-tasks.cancel_running
      returning moved`,
     () => [id, source],
   )

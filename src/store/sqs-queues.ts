@@ -47,6 +47,8 @@ export async function setTags(
   after: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const rows = await db.move(
+    // guard: sqs-queues.tags_unchanged
+    // guard: sqs-queues.tags_repeated
     'update fencepost.sqs_queue set tags = $3 where name = $1 and tags in ($2::jsonb, $3::jsonb) returning id',
     () => [name, JSON.stringify(before), JSON.stringify(after)],
   )
@@ -60,6 +62,7 @@ export async function purgeQueue(
 ): Promise<'purged' | 'no_queue' | 'too_soon'> {
   const rows = await db.move<{ answer: 'purged' | 'no_queue' | 'too_soon' }>(
     'select fencepost.sqs_purge($1, $2) as answer',
+    // guard: sqs-queues.purge_again
     (again) => [name, again ? 0 : everyMs], // the purge just before may be ours
   )
   return (rows[0] as (typeof rows)[0]).answer
@@ -72,7 +75,7 @@ export async function deleteQueue(db: Database, name: string): Promise<boolean> 
     repeated = again
     return [name]
   })
-  return repeated || (rows[0] as (typeof rows)[0]).known
+  return repeated || (rows[0] as (typeof rows)[0]).known // guard: sqs-queues.delete_again
 }
 
 const queueColumns = 'id, name, created_at as "createdAt", modified_at as "modifiedAt", settings, tags'

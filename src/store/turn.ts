@@ -70,6 +70,8 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
   const values = (again: boolean) => [
     turn.worker,
     turn.turn,
+    // guard: turn.again
+    // guard: turn.repeated
     again || repeated,
     ...fencesOrNull(finish),
     orNull(finish, (item) => item.resultText),
@@ -91,6 +93,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     sentAtMs = performance.now()
     return values(again)
   })
+  // guard: turn.isolation
   if (rows.some((row) => row.kind === 'nudged' && row.answer === 'isolation')) db.sayReadCommitted()
   return {
     finish: ofKind(rows, 'finish', (row) => ({ ...settled<Finished['answer']>(row), duplicate: row.flag })),

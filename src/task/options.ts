@@ -24,11 +24,14 @@ export function checkedInteger(value: unknown, option: string, min: number, max:
   return value
 }
 
+export function checkIsOptions(options: unknown, what: string): asserts options is object {
+  if (typeof options === 'object' && options !== null) return
+  throw new FencepostError('FP_OPTION_INVALID', `the options of ${what} must be an object, not ${shown(options)}`)
+}
+
 /** A misspelt option would otherwise be ignored without a word. */
 export function checkOptionNames(options: unknown, known: readonly string[], what: string): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new FencepostError('FP_OPTION_INVALID', `the options of ${what} must be an object, not ${shown(options)}`)
-  }
+  checkIsOptions(options, what)
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown === undefined) return
   const nearest = nearestName(unknown, known)

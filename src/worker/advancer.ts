@@ -77,7 +77,7 @@ export class Advancer {
         reveal()
         const called = await takeCalls(db, [...tasks.keys()], runsAtOnce)
         if (called.length === 0) return
-        reveal = await this.#hideSecrets(called)
+        reveal = await this.#hideSecrets(called) // guard: advancer.secrets
         const changes = await Promise.all(called.map((each) => this.#change(each)))
         await this.#advance(called, changes)
         look()
@@ -133,6 +133,7 @@ export class Advancer {
     } catch (error) {
       if (isAway(error)) throw error
       if (given.length > 1) {
+        // guard: advancer.alone
         for (const [n, change] of changes.entries()) {
           await this.#advance([called[n] as Called], [change]).catch((alone: unknown) => {
             events.emit('error', { during: `advancing run ${called[n]?.run.id}`, error: alone })
@@ -140,7 +141,7 @@ export class Advancer {
         }
         return
       }
-      if (!isRefusedData(error)) throw error
+      if (!isRefusedData(error)) throw error // guard: advancer.not_storable
       const [only] = called.filter(({ run }) => run.id === given[0]?.run)
       const message = `what it came to cannot be stored: ${error instanceof Error ? error.message : String(error)}`
       const failing = only && (await this.#change(only, { code: 'FP_RUN_NOT_STORABLE', message }))
@@ -156,6 +157,7 @@ export class Advancer {
     const { db } = this.#options
     const answers = await advance(db, changes)
     for (let tries = 0; tries < lockedTriesMax; tries++) {
+      // guard: advancer.locked
       const locked = changes.filter(({ run }) => answers.get(run) === 'locked')
       if (locked.length === 0) break
       await pause(10 * 2 ** tries)
@@ -192,7 +194,7 @@ export class Advancer {
     } catch (error) {
       if (!(error instanceof FencepostError)) throw error
       // A key that its function cannot tell: another try would not, either.
-      return this.#change(called, { code: error.code, message: error.message })
+      return this.#change(called, { code: error.code, message: error.message }) // guard: advancer.gate_fault
     }
   }
 }
@@ -209,6 +211,8 @@ async function gatesOfItem(
       : [{ key: `gate: run/${run}/${items.task}/${items.ordinal}`, limit: items.concurrency, onFull: 'wait' }]
   try {
     const gates = gatesOf(task, await validated(task.input, input, `the input of task ${task.name}`), {})
+    // guard: advancer.gate_order
+    // guard: advancer.own_gate
     return [...gates, ...own].sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)))
   } catch (error) {
     // The worker refuses that input before the handler runs, and says why.
@@ -219,7 +223,7 @@ async function gatesOfItem(
 
 function deadline(ms: number): () => boolean {
   const at = performance.now() + ms
-  return () => performance.now() > at
+  return () => performance.now() > at // guard: advancer.late
 }
 
 /** Nothing would come of another try, by whichever run. */

@@ -61,7 +61,7 @@ export class Execution implements Attempt {
     this.#task = task
     this.lease = lease
     this.arrivedAtMs = performance.now()
-    this.validUntilMs = sentAtMs + lease.leftMs
+    this.validUntilMs = sentAtMs + lease.leftMs // guard: executor.sent
   }
 
   get signal(): AbortSignal {
@@ -95,6 +95,7 @@ export class Execution implements Attempt {
 
   async run(onHandlerEnded: () => void): Promise<void> {
     if (this.#aborted || this.#settling) {
+      // guard: executor.unbegun
       // Told to stop while it waited in line: it never begins.
       onHandlerEnded()
       if (this.#aborted && this.#aborted !== 'lease_lost') await this.giveBack('cancelled')
@@ -106,7 +107,8 @@ export class Execution implements Attempt {
     const handled = this.#handle().catch((error: unknown) => ({ error }))
     // A handler that ignores its signal is left behind: its job must not wait for it.
     const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
-      this.#abandon = (aborted) => resolve({ aborted })
+      this.#abandon = (aborted) => resolve({ aborted }) // guard: executor.left_behind
+      // guard: executor.timeout
       if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
       void handled.then(resolve)
     })
@@ -118,6 +120,8 @@ export class Execution implements Attempt {
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
     // Only now: what it says must find its lease ended by us, not end it. That a handler throws because it was told to
     // stop is no news.
+    // guard: executor.late
+    // guard: executor.late_error
     this.#late = handled.then((late) =>
       'error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late),
     )
@@ -130,7 +134,7 @@ export class Execution implements Attempt {
   }
 
   abort(reason: AbortReason): void {
-    if (this.#aborted) return
+    if (this.#aborted) return // guard: executor.first_reason
     this.#aborted = reason
     // First: a handler that throws because of its signal must not look as if it had failed by itself.
     this.#abandon(reason)
@@ -139,7 +143,7 @@ export class Execution implements Attempt {
 
   /** Returns the job at no charge; a cancel that was requested ends it instead. */
   giveBack(reason: 'shutdown' | 'cancelled' | 'no_room'): Promise<void> {
-    this.#settling ??= this.#release(reason)
+    this.#settling ??= this.#release(reason) // guard: executor.given_back_once
     return this.#settling
   }
 
@@ -157,24 +161,26 @@ export class Execution implements Attempt {
     const { lease } = this
     const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
     try {
+      // guard: executor.input
       const input = await validated(this.#task.input, lease.payload, `the stored input of task ${lease.task}`)
       const returned = await this.#task.run(input, job)
-      if (job.ended) return await this.#endedInside(job.ended)
+      if (job.ended) return await this.#endedInside(job.ended) // guard: executor.ended_inside
       return { resultText: await job.resultText(returned) }
     } catch (error) {
-      return job.ended ? this.#endedInside(job.ended, error) : { error }
+      return job.ended ? this.#endedInside(job.ended, error) : { error } // guard: executor.after_commit
     }
   }
 
   /** The handler has committed or parked its job by itself; whatever it threw afterwards does not change that. */
   async #endedInside(ended: NonNullable<RunningJob['ended']>, error?: unknown): Promise<Ended> {
     if (ended !== 'in_a_transaction') return { inside: ended }
+    // guard: executor.committed
     if ((await leaseFate(this.#bench.db, this.lease)) === 'finished') return { inside: 'committed' }
     return { error: error ?? new FencepostError('FP_TRANSACTION_NOT_COMMITTED', this.lease.jobId) }
   }
 
   #settle(ended: Ended): Promise<void> {
-    this.#settling ??= this.#record(ended, false)
+    this.#settling ??= this.#record(ended, false) // guard: executor.settled_once
     return this.#settling
   }
 
@@ -208,6 +214,7 @@ export class Execution implements Attempt {
     } catch (error) {
       if (isClosed(error)) throw error
       // The database cannot store this result, and never will: the job must not stay leased because of that.
+      // guard: executor.unstorable
       return this.#fail(new NonRetryable('the result cannot be stored', { cause: error }), late)
     }
     if (finished.answer === 'stale') {
@@ -224,14 +231,14 @@ export class Execution implements Attempt {
     const tell = (item: Failure) =>
       late ? fail(db, [item]).then(([told]) => told as Settled<FailAnswer>) : turns.fail(item)
     // A retry by a person raises the budget; the backoff starts anew with it.
-    const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#retry.limit)
+    const failuresInBudget = failures + 1 - Math.max(0, failuresMax - this.#retry.limit) // guard: executor.budget
     const verdict = verdictOf(error, this.#retry, Math.max(1, failuresInBudget), Math.random())
     const { delayMs, final } = verdict
     const failure = { jobId, leaseId, nonce, errorText: JSON.stringify(verdict.error), delayMs, final }
     const failed = await tell(failure).catch((refused: unknown) => {
       if (isClosed(refused)) throw refused
       const plain = { name: 'Error', message: 'the error of the handler cannot be stored' }
-      return tell({ ...failure, errorText: JSON.stringify(plain) })
+      return tell({ ...failure, errorText: JSON.stringify(plain) }) // guard: executor.plain_error
     })
     if (failed.answer === 'stale') {
       events.emit('stale', { jobId, task, queue, leaseId, said: 'failed', outcome: failed.outcome })

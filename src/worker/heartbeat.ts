@@ -41,7 +41,7 @@ export class Heartbeat {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    await this.#beating
+    await this.#beating // guard: heartbeat.stop
   }
 
   #schedule(): NodeJS.Timeout {
@@ -57,11 +57,11 @@ export class Heartbeat {
     try {
       const gone = await this.#extend()
       this.#beatAtMs = performance.now()
-      await this.#show(gone.some(({ lease }) => sleptMs > lease.leaseMs))
+      await this.#show(gone.some(({ lease }) => sleptMs > lease.leaseMs)) // guard: heartbeat.slept
     } catch (error) {
       if (!this.#stopped) this.#options.events.emit('error', { during: 'the heartbeat', error })
     }
-    if (!this.#stopped) this.#timer = this.#schedule()
+    if (!this.#stopped) this.#timer = this.#schedule() // guard: heartbeat.again
   }
 
   /** Answers those whose lease is gone, their handlers aborted. */
@@ -72,10 +72,13 @@ export class Heartbeat {
     const nowMs = performance.now()
     const leases = [...held.values()]
     const isDue = ({ held: isHeld, validUntilMs, lease }: Execution) =>
+      // guard: heartbeat.held
+      // guard: heartbeat.early
       !isHeld && validUntilMs - nowMs < (lease.leaseMs * 2) / 3
     const due = leases.filter(isDue)
     const lost: Execution[] = []
     const abortLost = (execution: Execution) => {
+      // guard: heartbeat.own_doing
       if (execution.leaving || execution.isSettling) return // by its own doing
       lost.push(execution)
       execution.abort('lease_lost')
@@ -86,16 +89,18 @@ export class Heartbeat {
     )) {
       const execution = held.get(key(fence)) as Execution
       if (answer === 'extended') execution.validUntilMs = nowMs + execution.lease.leaseMs
-      if (answer === 'gone') abortLost(execution)
-      else if (cancelRequested) execution.abort('cancelled')
+      if (answer === 'gone')
+        abortLost(execution) // guard: heartbeat.gone
+      else if (cancelRequested) execution.abort('cancelled') // guard: heartbeat.cancelled
     }
     if (nowMs - this.#newsAtMs < newsEveryMs) return lost
     this.#newsAtMs = nowMs
     const others = leases.filter((execution) => !isDue(execution)).map(({ lease }) => lease)
     for (const { gone, ...fence } of await readLeaseNews(db, others)) {
       const execution = held.get(key(fence)) as Execution
-      if (gone) abortLost(execution)
-      else execution.abort('cancelled')
+      if (gone)
+        abortLost(execution) // guard: heartbeat.news_gone
+      else execution.abort('cancelled') // guard: heartbeat.news_cancelled
     }
     return lost
   }
@@ -104,7 +109,7 @@ export class Heartbeat {
     const { db, worker, stopping, onLost } = this.#options
     if (!sleptPastLease && performance.now() - this.#seenAtMs < seenEveryMs) return
     const known = !sleptPastLease && (await seeWorker(db, worker(), stopping()))
-    if (!known && !stopping()) await onLost()
+    if (!known && !stopping()) await onLost() // guard: heartbeat.known
     this.#seenAtMs = performance.now()
   }
 }

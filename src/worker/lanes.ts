@@ -90,6 +90,7 @@ export class Lanes {
     const next: Execution[] = []
     // Its own queue first, then any other that waited for the worker's last slot.
     for (const candidate of [lane, ...this.#lanes]) {
+      // guard: lanes.next
       while (candidate.waiting.length > 0 && this.#hasSlot(candidate)) {
         this.#occupy(candidate)
         next.push(candidate.waiting.shift() as Execution)
@@ -124,18 +125,18 @@ export class Lanes {
       // Each turn begins with another queue, so that none starves behind the others.
       const lane = this.#lanes[(this.#first + i) % this.#lanes.length] as Lane
       const window = lane.cap + this.#ahead(lane)
-      const free = window - lane.running - lane.waiting.length - lane.asked
+      const free = window - lane.running - lane.waiting.length - lane.asked // guard: lanes.asked
       if (free <= 0 || (lane.dry && !anyway)) continue
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
       const limit = Math.min(free, Math.ceil(window / 2))
       // Half the handlers, too: jobs behind gates are never claimed ahead, and would all come with every other turn.
       const idle = lane.cap - lane.running - lane.waiting.length - lane.promised
-      const starts = Math.max(0, Math.min(limit, handlers, idle, Math.ceil(lane.cap / 2)))
+      const starts = Math.max(0, Math.min(limit, handlers, idle, Math.ceil(lane.cap / 2))) // guard: lanes.starts
       handlers -= starts
       queues.push({ queue: lane.queue, limit, starts })
     }
     if (queues.length === 0) return undefined
-    this.#first++
+    this.#first++ // guard: lanes.turns
     for (const { queue, limit, starts } of queues) {
       this.#lane(queue).asked += limit
       this.#lane(queue).promised += starts
@@ -159,7 +160,7 @@ export class Lanes {
       lane.promised -= starts
       const found = leases.reduce((count, lease) => count + (lease.queue === queue ? 1 : 0), 0)
       // What came while the claim was on its way, it may have missed.
-      lane.dry = found < limit && leases.length < room && news === this.#news
+      lane.dry = found < limit && leases.length < room && news === this.#news // guard: lanes.news
     }
     return { dry: queues.some(({ queue }) => this.#lane(queue).dry) }
   }
@@ -171,10 +172,12 @@ export class Lanes {
   }
 
   #ahead(lane: Lane): number {
-    return Math.min(aheadMax, Math.floor(2 * lane.rate * this.#turnMs))
+    return Math.min(aheadMax, Math.floor(2 * lane.rate * this.#turnMs)) // guard: lanes.ahead_max
   }
 
   #hasSlot(lane: Lane): boolean {
+    // guard: lanes.cap
+    // guard: lanes.concurrency
     return lane.running < lane.cap && this.#running < this.#concurrency
   }
 

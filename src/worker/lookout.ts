@@ -103,17 +103,18 @@ export class Lookout {
         this.#asleepAs = worker()
         this.#unseenBy = await fallAsleep(db, this.#asleepAs, queues)
         this.#lookMs = lookMsMin
+        // guard: lookout.unseen
       } else if (this.#unseenBy !== undefined && (await oldestTransaction(db)) >= this.#unseenBy) {
         // Read before the look: what it does not find now will be notified.
         this.#unseenBy = undefined
         this.#lookMs = pollMs
       }
     } catch (error) {
-      this.#asleepAs = undefined
+      this.#asleepAs = undefined // guard: lookout.awake
       this.#trouble('falling asleep', error)
     }
     this.#timer = undefined
-    if (!this.#stopped) look()
+    if (!this.#stopped) look() // guard: lookout.poll
   }
 
   #notice(queue: string): void {

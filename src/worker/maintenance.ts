@@ -75,6 +75,8 @@ export class Maintenance {
     } catch (error) {
       if (!this.#stopped) events.emit('error', { during: 'maintenance', error })
     }
+    // guard: maintenance.again
+
     if (!this.#stopped) this.#timer = this.#schedule()
   }
 }

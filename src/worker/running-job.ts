@@ -80,13 +80,13 @@ export class RunningJob implements JobContext {
     { isolation = 'read committed' }: CommitOptions = {},
   ): Promise<Result> {
     try {
-      if (isolation !== 'read committed') await this.#holdToDeadline(isolation)
+      if (isolation !== 'read committed') await this.#holdToDeadline(isolation) // guard: running-job.hold
       for (let tries = 1; ; tries++) {
-        const committed = await this.#commit(work, isolation, tries < commitTriesMax)
+        const committed = await this.#commit(work, isolation, tries < commitTriesMax) // guard: running-job.tries
         if (committed) return committed.result
       }
     } finally {
-      this.#attempt.held = false
+      this.#attempt.held = false // guard: running-job.unheld
     }
   }
 
@@ -106,22 +106,23 @@ export class RunningJob implements JobContext {
           item = { ...item, resultText: await this.resultText(result) }
         },
         (mark) => {
+          // guard: running-job.leaving
           this.#attempt.leaving = true
           return finishLast(item, mark)
         },
       )
     } catch (error) {
-      this.#attempt.leaving = false
+      this.#attempt.leaving = false // guard: running-job.not_leaving
       // What a stale attempt wanted to say was rolled back with its writes; it is kept all the same. Only the database
       // says that it is stale: an error of that name may also be the reason of the signal, thrown on by the work.
-      if (isStale(error)) await finish(this.#db, [item])
+      if (isStale(error)) await finish(this.#db, [item]) // guard: running-job.stale
       const conflict = isRolledBackByServer(error instanceof FencepostError ? error.cause : error)
-      if (conflict && mayRepeat) return undefined
-      if (!isA(error, 'FP_DATABASE_UNREACHABLE')) throw error
+      if (conflict && mayRepeat) return undefined // guard: running-job.conflict
+      if (!isA(error, 'FP_DATABASE_UNREACHABLE')) throw error // guard: running-job.fate
       // The reply was lost, or the transaction before it. The lease tells, as soon as the database is back.
       const fate = await leaseFate(this.#db, this.#lease)
-      if (fate === 'held' && mayRepeat && !this.signal.aborted) return undefined
-      if (fate !== 'finished') throw error
+      if (fate === 'held' && mayRepeat && !this.signal.aborted) return undefined // guard: running-job.aborted
+      if (fate !== 'finished') throw error // guard: running-job.not_committed
     }
     this.#attempt.leaving = true
     this.ended = 'committed'
@@ -145,19 +146,19 @@ export class RunningJob implements JobContext {
     const begun = await this.#begin(name, onAmbiguous === 'repeat')
     if (begun.answer === 'done') return begun.result as Stored<Result>
     if (begun.answer === 'ambiguous' && onAmbiguous !== 'repeat') {
-      if (begun.waitMs > 0) await this.sleep(`step:${name}`, begun.waitMs)
+      if (begun.waitMs > 0) await this.sleep(`step:${name}`, begun.waitMs) // guard: running-job.step_wait
       const known =
         onAmbiguous === 'park'
           ? ((await this.waitFor(`step:${name}`)) as Reconciled<Stored<Result>>)
           : await onAmbiguous(context)
       if (known.happened) return (await this.#remember(name, known.result)) as Stored<Result>
-      await this.#begin(name, true)
+      await this.#begin(name, true) // guard: running-job.step_taken
     }
     let result: Result
     try {
       result = await work(context)
     } catch (error) {
-      await endStep(this.#db, this.#lease, name, { threw: true })
+      await endStep(this.#db, this.#lease, name, { threw: true }) // guard: running-job.step_threw
       throw error
     }
     return this.#remember(name, result)
@@ -177,13 +178,16 @@ export class RunningJob implements JobContext {
   /** A result as it is stored. */
   async resultText(returned: unknown): Promise<string> {
     const { output } = this.#definition
+    // guard: running-job.output
     const result = output ? await validated(output, returned, `the result of task ${this.task}`) : returned
     return jsonText(result, 'the result', this.#bytesMax)
   }
 
   async #finish(resultText: string, tx: Transaction): Promise<void> {
     const [finished] = await finish(this.#db, [{ ...this.#lease, resultText }], tx)
+    // guard: running-job.finish_in_already
     if (finished?.answer === 'already') throw new FencepostError('FP_JOB_COMMITTED', this.id)
+    // guard: running-job.finish_in_stale
     if (finished?.answer !== 'finished') throw new FencepostError('FP_LEASE_LOST', this.id)
   }
 
@@ -191,17 +195,20 @@ export class RunningJob implements JobContext {
   async #holdToDeadline(isolation: Isolation): Promise<void> {
     const { deadlineMs } = this.#attempt
     if (deadlineMs === undefined) {
+      // guard: running-job.deadline
       throw new FencepostError('FP_OPTION_INVALID', `a commit at ${isolation} needs a timeout on task ${this.task}`, {
         hint: 'Give the task a timeout: until then its lease is held, whatever becomes of this process.',
       })
     }
     this.#attempt.held = true
+    // guard: running-job.hold_lost
     if (await hold(this.#db, this.#lease, deadlineMs - performance.now() + this.#lease.leaseMs)) return
     throw new FencepostError('FP_LEASE_LOST', this.id)
   }
 
   async #begin(name: string, take: boolean) {
     const begun = await beginStep(this.#db, this.#lease, name, this.#definition.timeoutMs ?? null, take)
+    // guard: running-job.step_begin_stale
     if (begun.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
     return begun
   }
@@ -209,20 +216,20 @@ export class RunningJob implements JobContext {
   async #remember<Result>(name: string, result: Result): Promise<Stored<Result>> {
     const resultText = jsonText(result, `the result of step ${name}`, this.#bytesMax)
     const answer = await endStep(this.#db, this.#lease, name, { resultText })
-    if (answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
+    if (answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id) // guard: running-job.step_end_stale
     return JSON.parse(resultText) as Stored<Result>
   }
 
   /** Returns if there is nothing to wait for; otherwise the lease has ended, and the handler is ended by the error. */
   async #wait(name: string, waitMs: number | null) {
-    this.#attempt.leaving = true
+    this.#attempt.leaving = true // guard: running-job.parking
     const parked = await park(this.#db, this.#lease, name, waitMs).catch((error: unknown) => {
-      this.#attempt.leaving = false
+      this.#attempt.leaving = false // guard: running-job.not_parked
       throw error
     })
     this.#attempt.leaving = parked.answer !== 'signalled' && parked.answer !== 'elapsed'
     if (parked.answer === 'signalled' || parked.answer === 'elapsed') return parked
-    if (parked.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id)
+    if (parked.answer === 'stale') throw new FencepostError('FP_LEASE_LOST', this.id) // guard: running-job.parked_stale
     this.ended = 'parked'
     throw new FencepostError('FP_JOB_PARKED', `${this.id} waits for ${name}`)
   }
@@ -235,7 +242,7 @@ function stepKey(jobId: string, name: string): string {
 
 /** The server's own word: FP011 of finish_last. */
 function isStale(error: unknown): boolean {
-  return error instanceof FencepostError && codeOf(error.cause) === 'FP011'
+  return error instanceof FencepostError && codeOf(error.cause) === 'FP011' // guard: running-job.server_says
 }
 
 function isA(error: unknown, code: ErrorCode): boolean {

@@ -50,6 +50,7 @@ export class Suspect {
 
   /** Whether the next claim may bring one. */
   get isWanted(): boolean {
+    // guard: suspect.asked
     return !this.#asked && (this.#due || this.#options.lanes.isEmpty) && performance.now() >= this.#notBeforeMs
   }
 
@@ -69,11 +70,12 @@ export class Suspect {
 
   accept(execution: Execution): void {
     const { giveBack, look } = this.#options
-    if (this.#execution) return giveBack(execution, 'no_room')
+    if (this.#execution) return giveBack(execution, 'no_room') // guard: suspect.one
     this.#execution = execution
-    if (this.#putOff >= putOffMax) return
+    if (this.#putOff >= putOffMax) return // guard: suspect.put_off_max
     // Long handlers must not stop the worker for a suspect's sake again and again: others may have room for it.
     this.#timer = setTimeout(() => {
+      // guard: suspect.put_off
       if (!this.is(execution) || this.#starts || execution.hasBegun) return
       this.#execution = undefined
       this.#putOff++
@@ -86,15 +88,18 @@ export class Suspect {
   runWhenAlone(): void {
     const { turns, lanes, stopping, run, giveBack, forget, look } = this.#options
     const execution = this.#execution
-    if (!execution || this.#starts || !lanes.isIdle || stopping()) return
-    this.#starts = true
+    if (!execution || this.#starts || !lanes.isIdle || stopping()) return // guard: suspect.alone
+    this.#starts = true // guard: suspect.starts
     clearTimeout(this.#timer)
     void turns
       .start(execution.lease)
       .then(({ answer, cancelRequested }) => {
-        if (answer === 'stale') forget(execution)
-        else if (cancelRequested) giveBack(execution, 'cancelled')
-        else if (stopping()) giveBack(execution, 'shutdown')
+        if (answer === 'stale')
+          forget(execution) // guard: suspect.stale
+        else if (cancelRequested)
+          giveBack(execution, 'cancelled') // guard: suspect.cancelled
+        else if (stopping())
+          giveBack(execution, 'shutdown') // guard: suspect.stopping
         else if (lanes.enter(execution)) {
           this.#putOff = 0
           return run(execution)

@@ -114,8 +114,10 @@ export class Turns {
       this.#words.push({ kind: 'start', item: execution.lease, told, refused }),
     )
     const { answer, cancelRequested } = await marked.catch(() => ({ answer: 'started', cancelRequested: false }))
+    // guard: turns.mark_lost
+    // guard: turns.mark_own_doing
     if (answer === 'stale' && !execution.leaving && !execution.isSettling) execution.abort('lease_lost')
-    else if (cancelRequested) execution.abort('cancelled')
+    else if (cancelRequested) execution.abort('cancelled') // guard: turns.mark_cancelled
   }
 
   #say(word: Word): void {
@@ -135,7 +137,7 @@ export class Turns {
         this.look()
       })
     }
-    if (this.#underWay === 0) for (const resolve of this.#onRest.splice(0)) resolve()
+    if (this.#underWay === 0) for (const resolve of this.#onRest.splice(0)) resolve() // guard: turns.rest
   }
 
   async #turn(words: readonly Word[], claim: Claim | undefined): Promise<void> {
@@ -144,25 +146,26 @@ export class Turns {
     let repeated = false
     for (let tries = 0; ; tries++) {
       try {
-        return await this.#send(words, claim, { worker, turn }, repeated)
+        return await this.#send(words, claim, { worker, turn }, repeated) // guard: turns.same_name
       } catch (error) {
-        repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
+        repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN' // guard: turns.repeated
         if (!repeated) {
           // Asked again later, with what there is room for then.
-          if (claim) this.#options.receive([], claim, performance.now(), false)
+          if (claim) this.#options.receive([], claim, performance.now(), false) // guard: turns.claim_dropped
           claim = undefined
           turn = ++this.#number
         }
         if (error instanceof FencepostError && error.code === 'FP_CLOSED') {
-          for (const { refused } of words) refused(error)
+          for (const { refused } of words) refused(error) // guard: turns.closed
           return
         }
         if (words.length === 0 || !isRefusedData(error)) {
           this.#options.events.emit('error', { during: 'settling and claiming', error })
           await pause(Math.min(100 * 2 ** Math.min(tries, 10), pauseMsMax))
-          if (words.length === 0 && !repeated) return
+          if (words.length === 0 && !repeated) return // guard: turns.again
         } else if (words.length === 1) {
-          return words[0]?.refused(error)
+          // guard: turns.taken_apart
+          return words[0]?.refused(error) // guard: turns.refused
         } else {
           const half = Math.ceil(words.length / 2)
           await this.#turn(words.slice(0, half), undefined)
@@ -205,7 +208,7 @@ function saidAtOnce(words: readonly Word[]): number {
   for (let count = 0; count < Math.min(words.length, saidMax); count++) {
     const { kind, item } = words[count] as Word
     bytes += kind === 'finish' ? item.resultText.length : kind === 'fail' ? item.errorText.length : 0
-    if (bytes > saidBytesMax && count > 0) return count
+    if (bytes > saidBytesMax && count > 0) return count // guard: turns.bytes
   }
   return saidMax
 }

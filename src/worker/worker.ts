@@ -180,12 +180,14 @@ export class Worker {
 
   /** Stops claiming, waits for running handlers, then aborts and gives back what is left, at no charge. */
   stop(): Promise<StopReport> {
-    this.#stopped ??= this.#stop()
+    this.#stopped ??= this.#stop() // guard: worker.stopped_once
     return this.#stopped
   }
 
   /** What to claim with the next turn. */
   #ask(anyway: boolean): Claim | undefined {
+    // guard: worker.ask_stopping
+    // guard: worker.ask_suspect
     if (this.#stopping || this.#suspect.isHere) return undefined
     const claim = this.#lanes.claim(anyway, this.#suspect.isWanted)
     this.#suspect.asked(claim)
@@ -213,7 +215,7 @@ export class Worker {
       // The claim names our tasks; should it ever bring another, that is for a worker who knows it.
       const trouble = (error: unknown) =>
         this.#events.emit('error', { during: `giving back job ${lease.jobId}`, error })
-      void this.#turns.release({ ...lease, reason: 'unknown_task' }).catch(trouble)
+      void this.#turns.release({ ...lease, reason: 'unknown_task' }).catch(trouble) // guard: worker.known_task
       return
     }
     const execution = new Execution(this.#bench, task, lease, sentAtMs)
@@ -221,8 +223,10 @@ export class Worker {
     const { jobId, queue, tries } = lease
     this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.#id, attempt: tries })
     if (this.#stopping) {
+      // guard: worker.arrived_late
       this.#giveBack(execution, 'shutdown')
     } else if (lease.losses > 0 && !lease.started) {
+      // guard: worker.suspect
       this.#suspect.accept(execution)
     } else if (this.#lanes.enter(execution)) {
       this.#run(execution)
@@ -244,6 +248,7 @@ export class Worker {
       this.#turns.look()
     }
     if (performance.now() > execution.validUntilMs) {
+      // guard: worker.expired
       // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already. If
       // not, the job goes back at no charge: it has not begun.
       this.#giveBack(execution, 'no_room')
@@ -251,6 +256,7 @@ export class Worker {
       return
     }
     if (!lease.started && !this.#suspect.is(execution)) {
+      // guard: worker.marked
       this.#unmarked.add(execution)
       this.#turns.look()
     }
@@ -264,7 +270,7 @@ export class Worker {
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {
-    if (execution.isSettling) return
+    if (execution.isSettling) return // guard: worker.counted_once
     this.#released++
     void execution
       .giveBack(reason)
@@ -276,6 +282,7 @@ export class Worker {
 
   #giveBackLate(): void {
     this.#waitTimer = undefined
+    // guard: worker.given_back_late
     for (const execution of this.#lanes.drop(performance.now() - waitMsMax)) this.#giveBack(execution, 'no_room')
     if (this.#lanes.waiting > 0) this.#waitTimer = setTimeout(() => this.#giveBackLate(), waitMsMax)
   }
@@ -299,12 +306,12 @@ export class Worker {
     const background = [this.#lookout.stop(), this.#maintenance.stop(), this.#advancer.stop()]
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
     for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
-    await drained
+    await drained // guard: worker.grace
     const finished = this.#ended
     for (const execution of this.#held) this.#giveBack(execution, 'shutdown')
     const toldAll = await within(lastWordsMsMax, this.#turns.rest())
-    await within(lastWordsMsMax, this.#heartbeat.stop())
-    if (toldAll) await within(lastWordsMsMax, retireWorker(this.#backgroundDb, this.#id))
+    await within(lastWordsMsMax, this.#heartbeat.stop()) // guard: worker.beats_in_grace
+    if (toldAll) await within(lastWordsMsMax, retireWorker(this.#backgroundDb, this.#id)) // guard: worker.retired
     await Promise.all([this.#turnDb.close(), this.#backgroundDb.close()])
     const report = { finished, released: this.#released }
     this.#events.emit('worker_stopped', { worker: this.#id, ...report })
@@ -349,7 +356,7 @@ function newWorkerId(): string {
 function byName(tasks: readonly Task<unknown, unknown>[]): ReadonlyMap<string, Task<unknown, unknown>> {
   const named = new Map<string, Task<unknown, unknown>>()
   for (const task of tasks) {
-    if (named.has(task.name)) throw new FencepostError('FP_TASK_DUPLICATE', task.name)
+    if (named.has(task.name)) throw new FencepostError('FP_TASK_DUPLICATE', task.name) // guard: worker.one_of_a_name
     named.set(task.name, task)
   }
   return named

@@ -147,6 +147,41 @@ describe('a call is refused, and nothing is stored,', () => {
     }
   })
 
+  it('with options that are no object, or that it does not have', async () => {
+    const { fp, add, sql } = await setupClient()
+    const id = await add()
+    const calls: [string, (options: never) => Promise<unknown>][] = [
+      ['enqueue()', (options) => fp.enqueue(anything, 1, options)],
+      ['enqueueMany()', (options) => fp.enqueueMany(anything, [], options)],
+      ['cancel()', (options) => fp.cancel(id, options)],
+      ['retry()', (options) => fp.retry(id, options)],
+      ['signal()', (options) => fp.signal(id, 'approved', null, options)],
+      ['skip()', (options) => fp.skip(id, options)],
+      ['result()', (options) => fp.result(id, options)],
+      ['start()', (options) => fp.workflows.start('any', {}, options)],
+      ['pause()', (options) => fp.workflows.pause(id, options)],
+      ['resume()', (options) => fp.workflows.resume(id, options)],
+      ['cancel()', (options) => fp.workflows.cancel(id, options)],
+      ['rerun()', (options) => fp.workflows.rerun(id, options)],
+      ['signal()', (options) => fp.workflows.signal(id, 'approved', null, options)],
+      ['answer()', (options) => fp.workflows.answer(id, 'confirm', {}, options)],
+    ]
+    for (const [name, call] of calls) {
+      await refused(call(null as never), 'FP_OPTION_INVALID', `the options of ${name} must be an object, not null`)
+      await refused(call({ transaction: 1 } as never), 'FP_OPTION_INVALID', 'no option "transaction"', name)
+    }
+    expect(await rowCounts(sql)).toMatchObject({ job: 1, ready: 1, signal: 0, finished: 0 })
+  })
+
+  it('with something else for a name or a reason, of a run', async () => {
+    const { fp } = await setupClient()
+    const id = randomUUID()
+    await refused(fp.workflows.taskResult(id, 5 as never), 'FP_OPTION_INVALID', 'task must be a non-empty string')
+    await refused(fp.workflows.answer(id, 5 as never), 'FP_OPTION_INVALID', 'task must be a non-empty string')
+    await refused(fp.workflows.cancel(id, { reason: 'a\u0000' }), 'FP_OPTION_INVALID', 'reason')
+    expect(() => fp.workflows.runs({ workflow: 'a\u0000' })).toThrow(FencepostError)
+  })
+
   it('with a bad signal or a bad reason', async () => {
     const { fp, add, sql } = await setupClient()
     const id = await add()

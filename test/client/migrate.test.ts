@@ -242,6 +242,13 @@ describe('a schema that holds something else', () => {
   })
 })
 
+it('a schema that is not empty is left alone', async () => {
+  const { sql, options } = await emptyDatabase()
+  await sql('create schema fencepost; create table fencepost.orders (id integer)')
+
+  await expect(migrate(options)).rejects.toThrow(expect.objectContaining({ code: 'FP_SCHEMA_FOREIGN' }))
+})
+
 describe('the name of the schema', () => {
   it.each(['user', 'select', 'jobs_of_2', 'x'.repeat(40)])('may be %s', async (schema) => {
     const { url, sql } = await emptyDatabase()

@@ -1,8 +1,8 @@
 import type { TestProject } from 'vitest/node'
-import { startTestServer } from './test-server.js'
+import { embeddedTestServer } from './test-server.js'
 
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startTestServer('embedded')
+  const server = await embeddedTestServer()
   project.provide('serverUrl', server.url)
   return () => server.stop()
 }

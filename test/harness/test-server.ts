@@ -10,9 +10,12 @@ import { prepareNativePrograms } from '../../src/embedded/native-programs.js'
 import { serverUser } from '../../src/embedded/server-user.js'
 import { installLabClock } from '../../src/lab/lab-clock.js'
 import { migrate } from '../../src/store/migrator.js'
-import { sqlFilesUnderTest } from './guard-removal.js'
+import { movesDigest } from '../../src/store/sql-files.js'
+import { guardOff, isSqlGuard, sqlFilesUnderTest } from './guard-removal.js'
 
-export const templateName = 'fencepost_template'
+const wholeTemplateName = 'fencepost_template'
+/** A template of its own for the functions without a guard: the server may be that of many runs. */
+export const templateName = wholeTemplateName + (process.env['FENCEPOST_GUARD_OFF'] ?? '').replace(/\W/g, '_')
 const roomBytesMin = 1.5 * 2 ** 30
 
 /** The system's PostgreSQL 15, where Debian's package puts it, or where the environment says. */
@@ -27,6 +30,24 @@ export interface TestServer {
   /** Stops the server, after which it starts again where it was. */
   restart(mode: 'fast' | 'immediate'): Promise<void>
   stop(): Promise<void>
+}
+
+/** The embedded server that `npm run guards` keeps for all its runs, or one of this run's own. */
+export async function embeddedTestServer(): Promise<Pick<TestServer, 'url' | 'stop'>> {
+  const url = process.env['FENCEPOST_GUARDS_SERVER']
+  if (!url) return startTestServer('embedded')
+  if (templateName === wholeTemplateName) return { url, stop: async () => {} }
+  await query(url, `create database ${templateName} template ${wholeTemplateName} strategy file_copy`)
+  await takeOutGuard(databaseUrl(url, templateName))
+  return { url, stop: () => query(url, `drop database ${templateName}`) }
+}
+
+async function takeOutGuard(template: string): Promise<void> {
+  const guard = guardOff()
+  if (!guard || !isSqlGuard(guard)) return
+  const files = sqlFilesUnderTest()
+  if (guard.move !== 'clock') await query(template, files.moves.get(guard.move) as string) // tests have their own clock
+  await query(template, `update fencepost.moves_installed set digest = '${movesDigest(files)}'`)
 }
 
 /** A server for one run of the suite, with a migrated template database that each test clones. */

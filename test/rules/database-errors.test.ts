@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FencepostError } from '../../src/errors.js'
-import { catalogued, isConnectionLost, isRolledBackByServer } from '../../src/store/database-errors.js'
+import {
+  catalogued,
+  isConnectionLost,
+  isRolledBackByServer,
+  isOutcomeUnknown,
+} from '../../src/store/database-errors.js'
 
 const coded = (code: string, message = 'what the server said') => Object.assign(new Error(message), { code })
 
@@ -58,6 +63,22 @@ describe('whether a move is repeated', () => {
 
   it.each(['40001', '40P01'])('%s: at once', (code) => {
     expect(isRolledBackByServer(coded(code))).toBe(true)
+  })
+
+  it('leaves it open what became of it only if the connection broke after it was sent', () => {
+    for (const code of ['ECONNRESET', 'EPIPE', '08006']) expect(isOutcomeUnknown(coded(code)), code).toBe(true)
+    expect(isOutcomeUnknown(new Error('Connection terminated unexpectedly'))).toBe(true)
+    expect(isOutcomeUnknown(new Error('Query read timeout'))).toBe(true)
+  })
+
+  it('knows that nothing came of it if there was no connection yet', () => {
+    expect(isOutcomeUnknown(coded('ECONNREFUSED'))).toBe(false)
+    expect(isOutcomeUnknown(new Error('timeout exceeded when trying to connect'))).toBe(false)
+    expect(isOutcomeUnknown(new Error('Connection terminated due to connection timeout'))).toBe(false)
+  })
+
+  it('knows that nothing came of it if the server ended the session', () => {
+    for (const code of ['57P01', '57P03', '53300']) expect(isOutcomeUnknown(coded(code)), code).toBe(false)
   })
 
   it.each(['23505', '42501', '57014', 'FP001', '28P01', '3D000'])('%s: never', (code) => {

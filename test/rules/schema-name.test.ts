@@ -36,6 +36,10 @@ describe('a schema name', () => {
     expect(() => checkedSchemaName(name)).toThrow(expect.objectContaining({ code: 'FP_SCHEMA_NAME_INVALID' }))
   })
 
+  it('holds nothing that would have to be escaped', () => {
+    for (const name of ["jobs'", 'jobs"', 'jobs$$', 'my jobs']) expect(() => checkedSchemaName(name), name).toThrow()
+  })
+
   it('takes the place of `fencepost` in SQL, and only of that', () => {
     expect(
       inSchema(`select fencepost.clock(), nextval('fencepost.job_seq') from fencepost.job, my_fencepost.job`, 'user'),

@@ -304,6 +304,12 @@ describe('transaction', () => {
     expect(await sql(counted)).toEqual([{ n: 0 }])
   })
 
+  it('is not taken for committed if the work has ended it', async () => {
+    const { db } = await setup()
+
+    await expect(db.transaction((tx) => tx.query('rollback'))).rejects.toMatchObject({ code: 'FP_TRANSACTION_ENDED' })
+  })
+
   it('does not believe a COMMIT that is answered with ROLLBACK', async () => {
     const { db, sql } = await withEffects()
 
@@ -392,6 +398,25 @@ describe('transaction', () => {
     expect(await lossy.transaction((tx) => tx.query('select 1'))).toHaveProperty('rowCount', 1)
   })
 
+  it('is not told as a success if a statement that nobody waited for has failed in it', async () => {
+    const { db, sql } = await withEffects()
+
+    const call = db.transaction(async (tx) => {
+      await tx.query('insert into effect values (1)')
+      const { query } = tx
+      // Behind the look at the transaction, and before its COMMIT.
+      tx.query = ((...given: Parameters<typeof query>) => {
+        tx.query = query
+        const asked = Reflect.apply(query, tx, given)
+        tx.query('select 1 / 0').catch(() => {})
+        return asked
+      }) as typeof query
+    })
+
+    await expect(call).rejects.toMatchObject({ code: 'FP_TRANSACTION_ROLLED_BACK' })
+    expect(await sql(counted)).toEqual([{ n: 0 }])
+  })
+
   it('does not outlive a process that has stopped', async () => {
     const { db } = await withEffects()
 
@@ -440,4 +465,52 @@ describe('moves that are prepared', () => {
 
     expect(await db.move(asked, () => [])).toEqual([{ a: 1 }])
   })
+})
+
+it('tells bad data as such, also if the reply to the first try was lost', async () => {
+  const { proxy, lossy, sql } = await throughProxy()
+  const cut = proxy.loseReplyTo('enqueue_many')
+
+  const enqueued = enqueue(lossy, [aJob({ payloadText: '"\\u0000"' })])
+
+  await expect(enqueued).rejects.toMatchObject({ code: 'FP_INPUT_NOT_JSON' })
+  await cut
+  expect(await sql('select 1 from fencepost.job')).toEqual([])
+})
+
+it('does not use a connection again on which a move of its own transaction has failed', async () => {
+  const { url } = await setup()
+  const db = open({ url, poolSize: 1 })
+  db.sayReadCommitted()
+  const job = aJob()
+
+  await expect(enqueue(db, [aJob({ payloadText: '"\\u0000"' })])).rejects.toMatchObject({ code: 'FP_INPUT_NOT_JSON' })
+
+  expect(await enqueue(db, [job])).toEqual(new Map([[job.id, 'enqueued']]))
+})
+
+it('asks what became of a COMMIT until that is over', async () => {
+  const { url, connect, sql } = await setup()
+  await sql(`create table effect (by text);
+    create function wait() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1); return null; end $$;
+    create constraint trigger wait after insert on effect deferrable initially deferred for each row execute function wait()`)
+  const holder = await Session.open({ url, connect })
+  await holder.begin()
+  await holder.query('select pg_advisory_xact_lock(1)')
+  const proxy = await FaultProxy.start(url)
+  let asked = 0
+  const pause = async () => {
+    asked++
+    await holder.commit() // and only now the other transaction can go on
+  }
+  const db = open({ url: proxy.url, pause })
+
+  const done = db.transaction((tx) => tx.query(`insert into effect values ('a')`).then(() => 'done'))
+  await untilBlockedBy(sql, holder)
+  proxy.cutAll()
+
+  expect(await done).toBe('done')
+  expect(asked).toBeGreaterThan(0)
+  expect(await sql('select by from effect')).toEqual([{ by: 'a' }])
 })

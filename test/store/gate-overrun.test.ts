@@ -102,3 +102,16 @@ it('frees no gate twice if two look at the same time', async () => {
   expect(await marked).toMatchObject([{ key: 'gate:b' }])
   await sound()
 })
+
+it('does not wait for a holder that somebody has locked', async () => {
+  const bundle = await setupGates()
+  await bundle.gated(late)
+  await bundle.takeAll()
+  await bundle.advance(2_000)
+  const [holder, asking] = [await Session.open(bundle), await Session.open(bundle)]
+  await holder.begin()
+  await holder.query('select 1 from fencepost.leased for update')
+
+  expect(await markOverrun(asking)).toEqual([])
+  await holder.rollback()
+})

@@ -184,3 +184,48 @@ it('is passed in order of priority, then of age', async () => {
   }
   expect(order).toEqual([0, 2, 3, 1])
 })
+
+it('is no concern of jobs that are not paused', async () => {
+  const { db, gated, pause, places } = await setupPause()
+  const id = await gated()
+  await pause('queue:other')
+
+  expect(await yieldPaused(db)).toEqual([])
+  expect(await places(id)).toEqual(['ready'])
+})
+
+it('leaves the head of a strict order where it is: nobody else could pass', async () => {
+  const { db, gated, pause, places } = await setupPause()
+  const id = await gated({ key: 'fifo:k' })
+  await pause('queue:default')
+
+  expect(await yieldPaused(db)).toEqual([])
+  expect(await places(id)).toEqual(['ready'])
+})
+
+it('of something else does not change the order of those who wait', async () => {
+  const { db, gated, pause, places, sound } = await setupPause()
+  await pause('queue:other')
+  const holder = await gated()
+  const [late, urgent] = [await gated({}, { priority: 5 }), await gated({}, { priority: -5 })]
+
+  await cancel(db, [holder], null)
+
+  expect(await places(late, urgent)).toEqual(['waiting', 'ready'])
+  await sound()
+})
+
+it('of something else lets nobody pass the head of a strict order that is just locked', async () => {
+  const { db, gated, pause, places, url, connect } = await setupPause()
+  await pause('queue:other')
+  const holder = await gated({ key: 'fifo:k' })
+  const [head, next] = [await gated({ key: 'fifo:k' }), await gated({ key: 'fifo:k' })]
+  const session = await Session.open({ url, connect })
+  await session.begin()
+  await session.query('select 1 from fencepost.waiting where job_id = $1 for update', [head])
+
+  await cancel(db, [holder], null)
+
+  expect(await places(head, next)).toEqual(['waiting', 'waiting'])
+  await session.rollback()
+})

@@ -1,25 +1,30 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { packageRoot } from '../../src/package-root.js'
-import { readSqlFiles } from '../../src/store/sql-files.js'
-import { readGuards, withoutGuard } from '../harness/guard-removal.js'
+import { type Guard, isSqlGuard, readGuards, textWithout } from '../harness/guard-removal.js'
 
 const guards = readGuards()
-const files = readSqlFiles()
+const folders = ['sql/moves', 'src/store', 'src/worker']
+/** There is SQL in TypeScript, too. */
+const mark = /(?:--|\/\/) guard: (\S+)/g
 
-it('lists every guard that is marked in sql/moves, once, and no other', () => {
-  const marked = [...files.moves].flatMap(([move, sql]) =>
-    [...sql.matchAll(/-- guard: (\S+)/g)].map(([, id]) => ({ move, id: id as string })),
-  )
-  const key = ({ move, id }: { move: string; id: string }) => `${move}: ${id}`
+const pathOf = (guard: Guard) => (isSqlGuard(guard) ? `sql/moves/${guard.move}.sql` : guard.file)
+const read = (path: string) => readFileSync(join(packageRoot, path), 'utf8')
 
-  expect(guards.map(key).sort()).toEqual(marked.map(key).sort())
+it('lists every guard that is marked, once, and no other', () => {
+  const paths = folders.flatMap((folder) => readdirSync(join(packageRoot, folder)).map((file) => `${folder}/${file}`))
+  const marked = paths.flatMap((path) => [...read(path).matchAll(mark)].map(([, id]) => `${path}: ${id}`))
+
+  expect(guards.map((guard) => `${pathOf(guard)}: ${guard.id}`).sort()).toEqual(marked.sort())
   expect(new Set(guards.map(({ id }) => id)).size).toBe(guards.length)
 })
 
-it('names a guard after its move', () => {
-  for (const { id, move } of guards) expect(id).toMatch(new RegExp(`^${move}\\.[a-z_]+$`))
+it('names a guard after its file', () => {
+  for (const guard of guards) {
+    const file = basename(pathOf(guard)).split('.', 1)[0]
+    expect(guard.id).toMatch(new RegExp(`^${file}\\.[a-z_]+$`))
+  }
 })
 
 it('says what each guard protects, and removes something', () => {
@@ -31,8 +36,8 @@ it('says what each guard protects, and removes something', () => {
 
 it('finds each guard’s text exactly once', () => {
   for (const guard of guards) {
-    const sql = withoutGuard(files, guard).moves.get(guard.move)
-    expect(sql, guard.id).not.toBe(files.moves.get(guard.move))
+    const whole = read(pathOf(guard))
+    expect(textWithout(whole, guard), guard.id).not.toBe(whole)
   }
 })
 
@@ -42,7 +47,7 @@ it('names tests that exist', () => {
     for (const test of tests) {
       const [file, ...names] = test.split(' > ') as [string, ...string[]]
       expect(existsSync(join(packageRoot, file)), test).toBe(true)
-      const source = readFileSync(join(packageRoot, file), 'utf8')
+      const source = read(file)
       for (const name of names) expect(source.includes(`'${name}'`), `${id}: ${test}`).toBe(true)
     }
   }

@@ -43,6 +43,19 @@ it('after a gap of more than half a lease gives every lease one more length', as
   expect(await beatFor(bundle, 10_000)).toMatchObject([{ jobId: id, answer: 'lost' }])
 })
 
+it('gives a short lease, after an outage, the time that it takes to connect again', async () => {
+  const { db, add, take, advance, sql } = await setup()
+  await add({ leaseMs: 2_000 })
+  await reapExpired(db, everyMs)
+  await take()
+
+  await advance(60_000)
+  expect(await reapExpired(db, everyMs)).toEqual([])
+
+  const left = 'select round(extract(epoch from expires_at - fencepost.clock()))::int as seconds from fencepost.leased'
+  expect(await sql(left)).toEqual([{ seconds: 10 }])
+})
+
 it('after a gap of less than half a lease reaps as ever', async () => {
   const bundle = await setup()
   const { db, add, take, advance } = bundle

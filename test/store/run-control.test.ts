@@ -210,3 +210,15 @@ tasks: [{ name: only, action: only }]
     expect(await sql('select outcome from fencepost.finished')).toEqual([{ outcome: 'failed' }])
   })
 })
+
+it('a run keeps a thousand signals that nothing waits for, and no more', async () => {
+  const { db, start, sql } = await setupRunMoves()
+  const run = await start(waiter)
+  await sql(
+    `insert into fencepost.inbox (run_id, at, kind, task) select $1, fencepost.clock(), 'signal', 'early'
+     from generate_series(1, 1000)`,
+    [run],
+  )
+
+  expect(await tellRun(db, run, { kind: 'signal', name: 'go', payloadText: 'null' })).toBe('full')
+})

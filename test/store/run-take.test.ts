@@ -128,3 +128,19 @@ tasks: [{ name: nap, action: core.sleep, input: { for: 10s } }]
     expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
   })
 })
+
+it('does not wait for a timer that somebody else rings', async () => {
+  const bundle = await setupRunMoves()
+  await bundle.start(`
+name: nap
+tasks: [{ name: nap, action: core.sleep, input: { for: 10s } }]
+`)
+  await bundle.steps.advanceAll()
+  await bundle.advance(11_000)
+  const [holder, asking] = [await Session.open(bundle), await Session.open(bundle)]
+  await holder.begin()
+  await holder.query('select 1 from fencepost.timer for update')
+
+  expect(await ringTimers(asking)).toBe(0)
+  await holder.rollback()
+})

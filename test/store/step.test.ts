@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { extend, loseExpired } from '../../src/store/lease.js'
-import { finish, leaseFate } from '../../src/store/settle.js'
+import { fail, finish, leaseFate } from '../../src/store/settle.js'
 import { beginStep, endStep } from '../../src/store/step.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
@@ -124,4 +124,36 @@ it('tells the fate of a lease, and waits for a transaction that is settling it',
   await settling.commit()
 
   expect(await fate).toBe('finished')
+})
+
+it('does not take another attempt’s success, nor a failure, for the success of a lease', async () => {
+  const { db, old, current } = await setupAmbiguous()
+  await finish(db, [{ ...current, resultText: '1' }])
+
+  expect(await leaseFate(db, old)).toBe('gone')
+  expect(await leaseFate(db, current)).toBe('finished')
+})
+
+it('does not take a lease for finished that has failed', async () => {
+  const { db, add, take } = await setup()
+  await add()
+  const lease = await take()
+  await fail(db, [{ ...lease, errorText: '{}', delayMs: 0, final: true }])
+
+  expect(await leaseFate(db, lease)).toBe('gone')
+})
+
+it('has whoever comes wait for the attempt that may go on longest', async () => {
+  const { db, add, take, advance } = await setup()
+  await add()
+  await beginStep(db, await take(), 'pay', 3_600_000, true)
+  await advance(31_000)
+  await loseExpired(db)
+  await beginStep(db, await take(), 'pay', 1, true)
+  await advance(31_000)
+  await loseExpired(db)
+
+  const { waitMs } = await beginStep(db, await take(), 'pay', 1, false)
+
+  expect(waitMs).toBeGreaterThan(3_000_000)
 })

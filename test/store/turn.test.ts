@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
 import type { Database } from '../../src/store/database.js'
+import { loseExpired } from '../../src/store/lease.js'
 import { fail, finish } from '../../src/store/settle.js'
 import { takeTurn, type Turn } from '../../src/store/turn.js'
 import { untilBlocked } from '../harness/blocked.js'
@@ -269,4 +270,41 @@ it('locks its leases in one order with a cancel of several jobs, whatever it say
   await third.commit()
   expect((await said).fail).toMatchObject([{ answer: 'retrying' }])
   await cancel(worker, [first.jobId], null)
+})
+
+it('claims ahead neither what it does not know, nor a job with losses', async () => {
+  const { db, add, take, advance } = await setup()
+  await add()
+  await take()
+  await advance(31_000)
+  await loseExpired(db)
+  await add({ task: 'another' })
+
+  expect((await turn(db, { claim: from('default', 5, false, 0) })).leases).toEqual([])
+})
+
+it('takes no suspect of a task that it does not know', async () => {
+  const { db, add, take, advance } = await setup()
+  await add({ task: 'another' })
+  await take()
+  await advance(31_000)
+  await loseExpired(db)
+
+  expect((await turn(db, { claim: from('default', 5, true) })).leases).toEqual([])
+})
+
+it('in a repeat takes nothing besides what the first try took', async () => {
+  const { db, add } = await setup()
+  const first = await add()
+  const said = { turn: ++number, claim: from('default', 5) }
+  await turn(db, said)
+  await add()
+
+  const again = await takeTurn(
+    db,
+    { worker: 'w1', finish: [], fail: [], release: [], start: [], tasks: ['test'], ...said },
+    true,
+  )
+
+  expect(again.leases.map(({ jobId }) => jobId)).toEqual([first])
 })

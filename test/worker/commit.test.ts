@@ -185,7 +185,7 @@ it('commits at serializable: its lease is held to the deadline, and no heartbeat
 })
 
 it('runs the work of a commit again after a serialization failure, and only the last counts', async () => {
-  const { fp, sql } = await setupEffects()
+  const { fp, sql, see } = await setupEffects()
   await sql('create table account (cents integer); insert into account values (0)')
   let runs = 0
   const pay = task('pay', {
@@ -207,6 +207,7 @@ it('runs the work of a commit again after a serialization failure, and only the 
 
   expect(await job.result({ timeout: '10s' })).toBe(2)
   expect(await sql('select cents from account')).toEqual([{ cents: 11 }])
+  expect(await see(job.id)).toMatchObject({ tries: 1, failures: 0 })
 })
 
 it('refuses a commit above read committed in a task without a timeout', async () => {

@@ -4,7 +4,7 @@ import { readSqlFiles } from '../../src/store/sql-files.js'
 import type { Execution } from '../../src/worker/executor.js'
 import { Lanes } from '../../src/worker/lanes.js'
 import { untilBlockedBy } from '../harness/blocked.js'
-import { type Guard, readGuards, withoutGuard } from '../harness/guard-removal.js'
+import { type SqlGuard, readGuards, withoutGuard } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
@@ -136,7 +136,7 @@ it('does not begin a job whose lease has run out before its turn came', async ()
 
 it('gives back a job of a task that it does not know, should a claim ever bring one', async () => {
   const { fp, sql, add, see } = await setupWorker()
-  const guard = readGuards().find((each) => each.id === 'claim.tasks') as Guard
+  const guard = readGuards().find((each) => each.id === 'claim.tasks') as SqlGuard
   await sql(withoutGuard(readSqlFiles(), guard).moves.get('claim') as string)
   const id = await add({ task: 'another' })
   const work = task('work', { input: anything, run: () => 'done' })
@@ -182,4 +182,46 @@ it('claims ahead at the rate of the endings, and starts only what there are free
 
   expect(claim?.queues[0]?.limit).toBeGreaterThan(100)
   expect(claim?.queues[0]?.starts).toBe(1)
+})
+
+it('asks no queue first twice in a row', () => {
+  const lanes = new Lanes(2, { mail: 2, reports: 2 })
+  const first = () => {
+    const claim = lanes.claim(true, false)
+    if (claim) lanes.answered(claim, [], performance.now())
+    return claim?.queues[0]?.queue
+  }
+
+  expect([first(), first(), first()]).toEqual(['mail', 'reports', 'mail'])
+})
+
+it('claims a bounded number ahead, however fast the handlers are', () => {
+  const lanes = new Lanes(2, { default: 2 })
+  for (let turns = 0; turns < 5; turns++) {
+    const claim = lanes.claim(true, false)
+    if (!claim) throw new Error('there is room')
+    for (let n = 0; n < 10_000; n++) {
+      lanes.enter(anExecution('default'))
+      lanes.leave('default')
+    }
+    lanes.answered(claim, [], performance.now() - 60_000)
+  }
+
+  expect(lanes.claim(true, false)?.room).toBe(1_002)
+})
+
+it('gives a slot that is free to whoever waits, of whichever queue', () => {
+  const lanes = new Lanes(1, { mail: 1, reports: 1 })
+  const report = anExecution('reports')
+  expect(lanes.enter(anExecution('mail'))).toBe(true)
+  expect(lanes.enter(report)).toBe(false)
+
+  expect(lanes.leave('mail')).toEqual([report])
+})
+
+it('lets a queue have no more handlers than it may, whatever is free', () => {
+  const lanes = new Lanes(2, { mail: 1 })
+  expect(lanes.enter(anExecution('mail'))).toBe(true)
+
+  expect(lanes.enter(anExecution('mail'))).toBe(false)
 })

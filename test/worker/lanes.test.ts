@@ -88,6 +88,10 @@ it('gives back, at no charge, what it claimed ahead for handlers that then take 
   const worker = await fp.work([quick], { ...soon, concurrency: 2, grace: 0 })
 
   expect(await released).toMatchObject({ reason: 'no_room' })
+  // Those that were claimed ahead and have begun since count as begun: if their worker dies now, that is a loss.
+  await expect
+    .poll(() => sql('select started_at is not null as begun from fencepost.leased'))
+    .toEqual([{ begun: true }, { begun: true }])
   await worker.stop()
   const [row] = await sql(
     `select (select count(*)::int from fencepost.leased) as leased,
@@ -145,4 +149,27 @@ it('runs a job whose worker died under it without neighbours', async () => {
 
   expect(steps).toBe(103 * 20)
   expect(besideSuspect).toEqual([])
+})
+
+it('runs such a job also if there is always something else to do', async () => {
+  const { fp, loseAll, take, add } = await setupWorker()
+  const id = await add({ task: 'suspect' })
+  await take()
+  await loseAll()
+  let isDone = false
+  const suspect = task('suspect', { input: anything, run: () => void (isDone = true) })
+  const endless = task('endless', {
+    input: anything,
+    run: async (): Promise<void> => {
+      if (!isDone) await fp.enqueue(endless, null)
+    },
+  })
+  await fp.enqueueMany(
+    endless,
+    Array.from({ length: 20 }, () => ({ input: null })),
+  )
+
+  await fp.work([suspect, endless], { ...soon, concurrency: 4 })
+
+  await fp.result(id, { timeout: '8s' })
 })

@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
-import { fencepost, task } from '../../src/index.js'
+import { fencepost, task, workflow } from '../../src/index.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
+import { setup } from '../harness/setup.js'
 import { setupRuns, workflowOf } from '../harness/workflows.js'
 
 const idle = `
@@ -92,4 +93,36 @@ it('a run of a task that no worker has any more can be cancelled', async () => {
   await work()
   await fp.workflows.cancel(id)
   await vi.waitUntil(async () => (await fp.workflows.run(id)).state === 'cancelled', { timeout: 20_000 })
+})
+
+it('a run whose change the database refuses fails, and says so', async () => {
+  const { start, fp, sql, work } = await setupRuns({ workers: 0 })
+  const { id } = await start(idle)
+  await sql(`create function refuse() returns trigger language plpgsql as $$
+    begin raise exception using errcode = '22P05', message = 'not this'; end $$`)
+  await sql('create trigger refuse before insert on fencepost.task_run for each row execute function refuse()')
+  await work()
+  await vi.waitUntil(async () => (await fp.workflows.run(id)).state === 'failed', { timeout: 20_000 })
+  expect((await fp.workflows.run(id)).error).toMatchObject({ code: 'FP_RUN_NOT_STORABLE' })
+})
+
+it('a run fails whose task cannot tell the key of a gate', async () => {
+  const { url } = await setup()
+  const keyed = task('keyed', {
+    input: z.any(),
+    gate: {
+      key: () => {
+        throw new Error('no key')
+      },
+      limit: 1,
+    },
+    run: () => null,
+  })
+  const fp = await fencepost({ database: url, migrate: false })
+  onTestFinished(() => fp.close())
+  const run = await fp.workflows.start(workflow('by-key', { tasks: { only: { action: keyed } } }), {})
+
+  await fp.work([keyed], { poll: '20ms' })
+
+  await expect(run.result({ timeout: '20s' })).rejects.toThrow(/no key/)
 })

@@ -5,6 +5,7 @@ import { Database } from '../../src/store/database.js'
 import { enqueue } from '../../src/store/enqueue.js'
 import { Worker } from '../../src/worker/worker.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
+import { Session } from '../harness/session.js'
 import { aJob } from '../harness/setup.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
@@ -17,7 +18,7 @@ it('settles a job whose finish the database refuses for a while', async () => {
     create function refuse() returns trigger language plpgsql as $$ begin
       if nextval('refusals') <= 3 then raise exception using errcode = '53100', message = 'no space left'; end if;
       return new; end $$;
-    create trigger refuse before insert on fencepost.finished execute function refuse()`)
+    create trigger refuse before insert on fencepost.finished for each row execute function refuse()`)
   const errors: string[] = []
   fp.on('error', ({ during }) => errors.push(during))
   const work = task('work', { input: anything, run: () => 'done' })
@@ -129,7 +130,9 @@ it('hears of a job at once although it polls once an hour', async () => {
   const { fp, client, sql } = await setupWorker()
   const work = task('work', { input: anything, run: () => 'done' })
   await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
 
   const job = await (await client()).enqueue(work, null)
 
@@ -140,12 +143,66 @@ it('finds a job whose notice was lost with the listening connection', async () =
   const { fp, client, sql } = await setupWorker()
   const work = task('work', { input: anything, run: () => 'done' })
   await fp.work([work], { poll: '1h' })
-  await expect.poll(() => sql('select queue from fencepost.sleeper')).toEqual([{ queue: 'default' }])
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
   await sql(`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'fencepost listener' and datname = current_database()`)
 
   const job = await (await client()).enqueue(work, null)
 
+  expect(await job.result({ timeout: '10s' })).toBe('done')
+})
+
+it('asks again to be notified if that could not be said', async () => {
+  const { fp, client, sql } = await setupWorker()
+  await sql(`create sequence refusals;
+    create function refuse() returns trigger language plpgsql as $$ begin
+      if nextval('refusals') = 1 then raise exception 'not now'; end if; return new; end $$;
+    create trigger refuse before insert on fencepost.sleeper for each row execute function refuse()`)
+  const work = task('work', { input: anything, run: () => 'done' })
+  await fp.work([work], { poll: '1h' })
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
+
+  const job = await (await client()).enqueue(work, null)
+
+  expect(await job.result({ timeout: '10s' })).toBe('done')
+})
+
+it('finds a job whose transaction had not seen that it sleeps, and so told nobody', async () => {
+  const { fp, url, connect, sql } = await setupWorker()
+  const session = await Session.open({ url, connect })
+  await session.begin()
+  const job = aJob({ task: 'work' })
+  await enqueue(session, [job])
+  const work = task('work', { input: anything, run: () => 'done' })
+  const worker = await fp.work([work], { poll: '1h' })
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
+  const looked = worker.turns
+  await expect.poll(() => worker.turns, { timeout: 5_000 }).toBeGreaterThan(looked + 2) // it does not rest as long as that transaction is open
+
+  await session.commit()
+
+  expect(await fp.result(job.id, { timeout: '10s' })).toBe('done')
+})
+
+it('goes on with its maintenance after a round that failed', async () => {
+  const { fp, sql } = await setupWorker()
+  await sql(`create sequence refusals;
+    create function refuse() returns trigger language plpgsql as $$ begin
+      if nextval('refusals') = 1 then raise exception 'not now'; end if; return old; end $$;
+    create trigger refuse before delete on fencepost.delayed for each row execute function refuse()`)
+  const work = task('work', { input: anything, run: () => 'done' })
+  const failed = next(fp, 'error')
+  await fp.work([work], soon)
+
+  const job = await fp.enqueue(work, null, { delay: 1 })
+
+  expect(await failed).toMatchObject({ during: 'maintenance' })
   expect(await job.result({ timeout: '10s' })).toBe('done')
 })
 

@@ -40,7 +40,7 @@ function emptyBatch(path: string): SqsError {
 
 export function knownAction(name: string): ActionName {
   if (isActionName(name)) return name
-  throw new SqsError('InvalidAction', `The action ${name} is not valid for this endpoint.`)
+  throw new SqsError('InvalidAction', `The action ${name.slice(0, 100)} is not valid for this endpoint.`)
 }
 
 /** Buffer.from() skips what is not base64; only text that it would write itself is taken. */
