@@ -134,7 +134,7 @@ export class Database {
     }
     let unknown = false
     try {
-      const run = (values: unknown[]) => this.#runMove(text, values)
+      const run = (asked: unknown[]) => this.#runMove(text, asked)
       return await this.#repeated<Row>(run, values, (error) => {
         unknown ||= isOutcomeUnknown(error) // guard: database.unknown
       })

@@ -403,14 +403,16 @@ describe('transaction', () => {
 
     const call = db.transaction(async (tx) => {
       await tx.query('insert into effect values (1)')
-      const { query } = tx
+      const query = tx.query.bind(tx) as (text: string) => Promise<unknown>
       // Behind the look at the transaction, and before its COMMIT.
-      tx.query = ((...given: Parameters<typeof query>) => {
-        tx.query = query
-        const asked = Reflect.apply(query, tx, given)
-        tx.query('select 1 / 0').catch(() => {})
-        return asked
-      }) as typeof query
+      Object.assign(tx, {
+        query(text: string) {
+          Object.assign(tx, { query })
+          const asked = query(text)
+          query('select 1 / 0').catch(() => {})
+          return asked
+        },
+      })
     })
 
     await expect(call).rejects.toMatchObject({ code: 'FP_TRANSACTION_ROLLED_BACK' })

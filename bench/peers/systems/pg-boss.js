@@ -50,9 +50,9 @@ export async function open({ url }) {
 
   /** At most `concurrency` handlers at a time, over four loops. */
   function fetched(concurrency, batch = Math.max(1, Math.floor(concurrency / 4)), handle) {
-    let stopping = false
+    const line = { stopping: false }
     const loop = async () => {
-      while (!stopping) {
+      while (!line.stopping) {
         const jobs = await boss.fetch(queue, { batchSize: batch })
         if (jobs.length === 0) continue
         await Promise.all(jobs.map(({ data }) => handle(data)))
@@ -65,7 +65,7 @@ export async function open({ url }) {
     const loops = Array.from({ length: Math.min(4, concurrency) }, loop)
     return {
       stop: async () => {
-        stopping = true
+        line.stopping = true
         await Promise.all(loops)
       },
     }

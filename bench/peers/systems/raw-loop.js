@@ -14,10 +14,11 @@ export async function open(given) {
     async work({ batch }, handle) {
       const db = new Database({ url: given.url, schema: 'bench_fencepost', poolSize: 2 })
       await db.prepareMoves()
-      let [turn, stopping] = [0, false]
+      let turn = 0
+      const line = { stopping: false }
       const loop = async (worker) => {
         let leases = []
-        while (!stopping || leases.length > 0) {
+        while (!line.stopping || leases.length > 0) {
           const answer = await takeTurn(db, {
             worker,
             turn: ++turn,
@@ -25,7 +26,7 @@ export async function open(given) {
             fail: [],
             release: [],
             start: [],
-            claim: stopping
+            claim: line.stopping
               ? { queues: [], room: 0, suspect: false }
               : { queues: [{ queue: 'default', limit: batch, starts: batch }], room: batch, suspect: true },
             tasks: ['noop'],
@@ -37,7 +38,7 @@ export async function open(given) {
       const loops = [loop('raw 1'), loop('raw 2')]
       return {
         stop: async () => {
-          stopping = true
+          line.stopping = true
           await Promise.all(loops)
           await db.close()
         },
