@@ -34,7 +34,7 @@ it('tells a handler that its lease is gone, when that was to be extended', async
 })
 
 it('tells a handler that its lease is gone, before that was to be extended', async () => {
-  const bundle = await setupExecution()
+  const bundle = await setupExecution(() => {}, { sentAtMs: performance.now() + 600_000 })
   await bundle.lose()
 
   beat(bundle, [bundle.execution])
