@@ -32,7 +32,7 @@ export default defineConfig({
       {
         test: {
           name: 'rules',
-          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire}/**/*.test.ts'],
+          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire,torture}/**/*.test.ts'],
           isolate,
           ...timeouts,
         },
