@@ -16,6 +16,11 @@ export interface ChildOptions {
   readonly sqsPorts: readonly number[]
 }
 
+/** What a worker says to the program: it works, and so many of its handlers take long. */
+export interface WorkerWord {
+  readonly slow: number
+}
+
 export function childOptions(): ChildOptions {
   return JSON.parse(process.argv[2] as string) as ChildOptions
 }

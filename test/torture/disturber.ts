@@ -34,7 +34,7 @@ export class Disturber {
   readonly #journal: Journal
   readonly #underWay = new Set<Promise<void>>()
   readonly #crowd = new Set<pg.Client>()
-  /** One restart, and one word on gates, at a time. */
+  /** One restart, and one word on gates, at a time: the journal tells when each began and ended. */
   #restarting: Promise<void> = Promise.resolve()
   #steering: Promise<void> = Promise.resolve()
   #isOver = false
@@ -62,21 +62,27 @@ export class Disturber {
   async end(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#underWay)
-    await this.#restarting
   }
 
   async #strike(fault: Fault): Promise<void> {
     const { figures } = this
     switch (fault.kind) {
-      case 'kill':
-        if (this.#fleet.kill(fault.slot) && fault.slot.startsWith('worker')) figures.kills++
+      case 'kill': {
+        const isWorker = fault.slot.startsWith('worker')
+        const victim = isWorker ? await this.#found(() => this.#fleet.working(fault.slot)) : fault.slot
+        if (victim && this.#fleet.kill(victim) && isWorker) figures.kills++
         return
-      case 'term':
-        if (this.#fleet.term(fault.slot)) figures.terms++
+      }
+      case 'term': {
+        const victim = await this.#found(() => this.#fleet.working(fault.slot))
+        if (victim && this.#fleet.term(victim)) figures.terms++
         return
-      case 'stop':
-        if (this.#fleet.stop(fault.slot, fault.ms)) figures.stops++
+      }
+      case 'stop': {
+        const victim = await this.#found(() => this.#fleet.working(fault.slot, true))
+        if (victim && this.#fleet.stop(victim, fault.ms)) figures.stops++
         return
+      }
       case 'stall':
         return this.#stall(fault.slot, fault.ms)
       case 'cut':
@@ -114,6 +120,16 @@ export class Disturber {
           figures.pauses++
         })
     }
+  }
+
+  /** A worker to be disturbed: right after a crash there may be none at work. */
+  async #found(find: () => string | undefined): Promise<string | undefined> {
+    for (let tries = 0; tries < 100 && !this.#isOver; tries++) {
+      const found = find()
+      if (found !== undefined) return found
+      await pause(50)
+    }
+    return undefined
   }
 
   #steer(work: () => Promise<void>): Promise<void> {

@@ -14,6 +14,8 @@ export async function readFinalState(
   { complaints }: TortureServer,
   { accidents }: Fleet,
 ): Promise<FinalState & { readonly figures: Readonly<Record<string, number>> }> {
+  // Statistics do not survive a crash, and without them the audit's joins took minutes.
+  await db.once('analyze')
   const jobs = await readJobs(db)
   const rows = <Row>(sql: string) => db.read<Row>(sql)
   const effects = await rows<{ n: number; count: number }>('select n, count(*) from effect group by n')

@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { ServerProxy } from '../harness/server-proxy.js'
-import type { ChildOptions } from './child.js'
-import { allSlots } from './faults.js'
+import type { ChildOptions, WorkerWord } from './child.js'
+import { allSlots, slots } from './faults.js'
 import type { Journal } from './journal.js'
 
 /** One process at a time, and the proxy through which it speaks to the database. */
@@ -13,6 +13,8 @@ interface Slot {
   process: ChildProcess | undefined
   isStopped: boolean
   isEnding: boolean
+  /** It works, and so many of its handlers take long. */
+  slow: number | undefined
 }
 
 /** What is the same for all processes. */
@@ -42,7 +44,7 @@ export class Fleet {
     const slots = await Promise.all(
       allSlots.map(async (name): Promise<[string, Slot]> => {
         const proxy = await ServerProxy.start(serverUrl)
-        return [name, { name, proxy, process: undefined, isStopped: false, isEnding: false }]
+        return [name, { name, proxy, process: undefined, isStopped: false, isEnding: false, slow: undefined }]
       }),
     )
     return new Fleet(new Map(slots), directory, journal, options)
@@ -71,6 +73,8 @@ export class Fleet {
     slot.process = child
     slot.isStopped = false
     slot.isEnding = false
+    slot.slow = undefined
+    child.on('message', (word: WorkerWord) => (slot.slow = word.slow))
     let said = ''
     child.stderr?.on('data', (data: Buffer) => (said = (said + data.toString()).slice(-2_000)))
     child.once('close', (code, signal) => {
@@ -82,6 +86,16 @@ export class Fleet {
       if (this.#isRefilled && !isDone) this.spawn(name)
     })
     return child
+  }
+
+  /** The worker in this slot, or the next one, that works and is not about to end; with a handler that takes long, if asked. */
+  working(name: string, withHandler = false): string | undefined {
+    const from = slots.worker.indexOf(name)
+    const inOrder = [...slots.worker.slice(from), ...slots.worker.slice(0, from)]
+    return inOrder.find((each) => {
+      const { slow, isStopped, isEnding } = this.#slot(each)
+      return slow !== undefined && slow >= Number(withHandler) && !isStopped && !isEnding
+    })
   }
 
   /** Whether there was one to be killed. */

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Fencepost, fencepost } from '../../src/index.js'
+import { fencepost } from '../../src/index.js'
 import { Database } from '../../src/store/database.js'
 import type { AddressInfo } from 'node:net'
 import { check, type Violation } from './checker/checker.js'
@@ -40,18 +40,35 @@ export interface Tortured {
   readonly holds: boolean
 }
 
-/** How long what was asked for may take to end when nothing disturbs it any more. */
-const drainMsMax = 120_000
+/** When nothing disturbs it any more, something has to end within this time. */
+const stillMsMax = 60_000
 
 /** One run: the world is made, tormented, let come to rest, and judged. Nothing of it is left, however it ends. */
 export async function torture(options: TortureOptions): Promise<Tortured> {
   const directory = await mkdtemp(join(tmpdir(), 'fencepost-torture-'))
   const closers: (() => unknown)[] = [() => (options.keep ? undefined : removeDirectory(directory))]
-  try {
-    return await inWorld(directory, closers, options)
-  } finally {
-    for (const close of closers.reverse()) await close()
+  const world = inWorld(directory, closers, options)
+  const closeAll = async () => {
+    for (let close = closers.pop(); close; close = closers.pop()) await close()
   }
+  try {
+    return await Promise.race([world, aborted(options.signal)])
+  } finally {
+    const removal = closers.shift() as () => unknown
+    await closeAll()
+    // What it was about to make when it was told to stop is there now, or will never be.
+    await world.catch(() => {})
+    await closeAll()
+    await removal()
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(signal.reason as Error)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })
 }
 
 async function inWorld(directory: string, closers: (() => unknown)[], options: TortureOptions): Promise<Tortured> {
@@ -76,7 +93,8 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   })
   closers.push(() => fleet.close())
   const fp = await fencepost({ database: server.url, migrate: false, poolSize: 2 })
-  closers.push(() => fp.close())
+  // Not waited for: what they are at ends with the server.
+  closers.push(() => void fp.close().catch(() => {}))
 
   for (const name of slots.sqs) await once(fleet.spawn(name), 'message', { signal })
   await createMailQueue(sqsPorts)
@@ -88,14 +106,18 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   await disturber.run(faultsOf(seed, minutes), beganAtMs, signal)
   await pause(Math.max(0, beganAtMs + minutes * 60_000 - nowMs()), undefined, { signal })
   await disturber.end()
-  for (const key of Object.keys(changedGates)) await fp.setLimit(key, null)
+  for (const [key, declared] of Object.entries(changedGates)) {
+    driver.write('limit', key, declared)
+    await fp.setLimit(key, null)
+    driver.write('limited', key, declared)
+  }
 
   clearInterval(live)
   onProgress('coming to rest')
   await fleet.end(slots.producer)
   const db = new Database({ url: server.url })
-  closers.push(() => db.close())
-  await rest(db, fp, signal)
+  closers.push(() => void db.close().catch(() => {}))
+  await rest(db, signal)
   onProgress('stopping')
   await fleet.end(slots.client) // while there is somebody to answer it
   await fleet.end(allSlots)
@@ -111,14 +133,18 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   return { seed, minutes, postgres: server.version, figures, violations, holds: violations.length === 0 }
 }
 
-/** Until no job is under way, and no run; what is still there after that is for the checker to name. */
-async function rest(db: Database, fp: Fencepost, signal: AbortSignal): Promise<void> {
-  const giveUpAtMs = nowMs() + drainMsMax
-  while (nowMs() < giveUpAtMs) {
+/** Until no job is under way, and no run, or nothing ends any more: what is still there is for the checker to name. */
+async function rest(db: Database, signal: AbortSignal): Promise<void> {
+  let [before, sinceMs] = [-1, nowMs()]
+  while (nowMs() - sinceMs < stillMsMax) {
     signal.throwIfAborted()
-    const jobs = (await fp.queues()).reduce((sum, q) => sum + q.ready + q.waiting + q.leased + q.delayed + q.parked, 0)
-    const runs = await db.read('select 1 from fencepost.run where ended_at is null limit 1')
-    if (jobs === 0 && runs.length === 0) return
+    const [left] = await db.read<{ jobs: number; runs: number; ended: number }>(
+      `select (select count(*) from fencepost.run where ended_at is null) as runs,
+              (select count(*) from fencepost.finished) as ended,
+              ${['ready', 'waiting', 'leased', 'delayed', 'parked'].map((place) => `(select count(*) from fencepost.${place})`).join(' + ')} as jobs`,
+    )
+    if (!left || (left.jobs === 0 && left.runs === 0)) return
+    if (left.ended !== before) [before, sinceMs] = [left.ended, nowMs()]
     await pause(500)
   }
 }

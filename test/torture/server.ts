@@ -18,6 +18,8 @@ export class TortureServer {
   readonly version: string
   readonly #cluster: Cluster
   readonly #log: string
+  #restarting: Promise<void> = Promise.resolve()
+  #isOver = false
   /** Lines of its log that tell of what must not happen. */
   readonly complaints: string[] = []
 
@@ -57,11 +59,15 @@ export class TortureServer {
   }
 
   /** `immediate` is a crash: nothing is written out, and the next start recovers from the log. */
-  async restart(mode: 'fast' | 'immediate'): Promise<void> {
-    await this.#cluster.stop(mode)
-    await this.readLog()
-    await truncate(this.#log) // it would be set aside, and forgotten, when it is large
-    await this.#cluster.start()
+  restart(mode: 'fast' | 'immediate'): Promise<void> {
+    this.#restarting = this.#restarting.then(async () => {
+      if (this.#isOver) return
+      await this.#cluster.stop(mode)
+      await this.readLog()
+      await truncate(this.#log) // it would be set aside, and forgotten, when it is large
+      await this.#cluster.start()
+    })
+    return this.#restarting
   }
 
   /** Statistics do not survive a crash: deadlocks are counted in the log. */
@@ -73,6 +79,8 @@ export class TortureServer {
   }
 
   async stop(): Promise<void> {
+    this.#isOver = true
+    await this.#restarting.catch(() => {})
     await this.#cluster.stop('immediate')
   }
 }

@@ -18,6 +18,8 @@ interface ItemInput {
 export interface Surroundings {
   readonly journal: Journal
   readonly providerUrl: string
+  /** A handler that takes long has begun, or ended. */
+  readonly onSlow: (change: 1 | -1) => void
 }
 
 /** Budgets that no disturbance uses up: a job may only end as failed because its handler says no. */
@@ -29,6 +31,8 @@ export function makeTask(kind: Kind, run: (input: Input, job: JobContext) => unk
   return task(kind, {
     input: z.custom<Input>(),
     queue: queueOf(kind),
+    // Whatever the backlog is: those who stop a process want one with a handler at work.
+    priority: kind === 'slow' ? -10 : 0,
     ...patience,
     retry: retry(kind === 'doomed' ? doomedFailuresMax : 10_000),
     run,
@@ -47,7 +51,7 @@ export function gateOptions(keys: readonly string[]) {
   })
 }
 
-export function workerTasks({ journal, providerUrl }: Surroundings): AnyTask[] {
+export function workerTasks({ journal, providerUrl, onSlow }: Surroundings): AnyTask[] {
   const commit = (job: JobContext) =>
     job.commit(async (tx) => {
       await tx.query('insert into effect (n, attempt) values ($1, $2)', [numberOf(job.id), job.attempt])
@@ -66,7 +70,14 @@ export function workerTasks({ journal, providerUrl }: Surroundings): AnyTask[] {
   const handlers: Readonly<Record<Kind, (input: Input, job: JobContext) => unknown>> = {
     plain: () => null,
     note,
-    slow: note,
+    slow: async (input, job) => {
+      onSlow(1)
+      try {
+        return await note(input, job)
+      } finally {
+        onSlow(-1)
+      }
+    },
     delayed: note,
     gated: note,
     paired: note,

@@ -113,7 +113,7 @@ export function specOf(seed: number, kind: Kind, n: number): Spec {
     plain: () => ({}),
     doomed: () => ({}),
     note: () => ({ workMs: below(20) }),
-    slow: () => ({ workMs: 400 + below(1_200) }),
+    slow: () => ({ workMs: 800 + below(1_200) }),
     charge: () => ({ workMs: below(30) }),
     flaky: () => ({ failures: 1 + below(3) }),
     delayed: () => ({ delayMs: 200 + below(4_000) }),

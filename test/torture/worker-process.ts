@@ -1,5 +1,5 @@
 /** A worker of the torture: works until SIGTERM, then stops in good order and exits with 0. */
-import { childJournal, childOptions, connected, untilDone } from './child.js'
+import { childJournal, childOptions, connected, untilDone, type WorkerWord } from './child.js'
 import { workerTasks } from './tasks.js'
 import { numberOf } from './work.js'
 
@@ -14,10 +14,15 @@ fp.on('finished', ({ jobId, task, attempt }) => {
 fp.on('failed', ({ jobId, task, attempt }) => {
   if (isNumbered(task)) journal.write('settled', numberOf(jobId), attempt, 'failed')
 })
-const tasks = workerTasks({ journal, providerUrl: options.providerUrl })
+let slow = 0
+const onSlow = (change: number) => {
+  slow += change
+  process.send?.({ slow } satisfies WorkerWord)
+}
+const tasks = workerTasks({ journal, providerUrl: options.providerUrl, onSlow })
 const worker = await untilDone(() => fp.work(tasks, { concurrency: 8, poll: '200ms', grace: '1s' }))
 process.once('SIGTERM', () => void stop())
-journal.write('works', process.pid)
+onSlow(0)
 
 async function stop(): Promise<void> {
   await worker.stop()
