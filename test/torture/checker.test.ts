@@ -67,7 +67,7 @@ function world() {
     counts: Partial<typeof ended> = {},
   ) => {
     const whole = { n, kind: 'note', failures: 0, workMs: 0, delayMs: 0, gates: [], cancelAfterMs: 0, ...spec } as const
-    const story: JobStory = { spec: whole as Spec, triedAtMs: 1, ackedAtMs: 2, attempts }
+    const story: JobStory = { spec: whole, triedAtMs: 1, ackedAtMs: 2, attempts }
     jobs.set(n, story)
     final.jobs.set(n, { ...ended, ...counts })
     if (whole.kind !== 'plain' && whole.kind !== 'doomed' && (counts.outcome ?? 'succeeded') === 'succeeded') {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { ServerProxy } from '../harness/server-proxy.js'
 import type { ChildOptions, WorkerWord } from './child.js'
-import { allSlots, slots } from './faults.js'
+import { allSlots, slots as slotNames } from './faults.js'
 import type { Journal } from './journal.js'
 
 /** One process at a time, and the proxy through which it speaks to the database. */
@@ -90,8 +90,8 @@ export class Fleet {
 
   /** The worker in this slot, or the next one, that works and is not about to end; with a handler that takes long, if asked. */
   working(name: string, withHandler = false): string | undefined {
-    const from = slots.worker.indexOf(name)
-    const inOrder = [...slots.worker.slice(from), ...slots.worker.slice(0, from)]
+    const from = slotNames.worker.indexOf(name)
+    const inOrder = [...slotNames.worker.slice(from), ...slotNames.worker.slice(0, from)]
     return inOrder.find((each) => {
       const { slow, isStopped, isEnding } = this.#slot(each)
       return slow !== undefined && slow >= Number(withHandler) && !isStopped && !isEnding

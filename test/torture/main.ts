@@ -34,13 +34,21 @@ if (options.totals) {
   writeTotals()
   console.log(totalsTable(readLog()))
 } else {
+  const holds = await playAll().catch((error: unknown) => {
+    console.error(error) // the program's own failure, or a signal: no verdict
+    return false
+  })
+  process.exit(holds ? 0 : 1)
+}
+
+async function playAll(): Promise<boolean> {
   let holds = true
   for (const { seed, minutes } of asked()) {
     const result = await play(seed, minutes)
     holds &&= result.holds
     if (options.log) logRun(result)
   }
-  process.exit(holds ? 0 : 1)
+  return holds
 }
 
 function asked(): { seed: number; minutes: number }[] {

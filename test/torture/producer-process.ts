@@ -14,6 +14,8 @@ const { seed, minutes, slot } = options
 const acknowledged = new Set(readJournal(options.journal).map(([what, , index]) => (what === 'ack' ? index : null)))
 const journal = childJournal(options)
 const backlogMax = 2_000
+/** The first batch of a lane in each second. */
+const paced: readonly Batch['kind'][] = ['plain', 'note', 'strict', 'run']
 let stopping = false
 // The run is over: what was not asked for yet is left.
 process.once('SIGTERM', () => (stopping = true))
@@ -29,7 +31,7 @@ async function produce(asked: readonly Batch[]): Promise<void> {
   for (const batch of asked) {
     const waitMs = options.beganAtMs + batch.atMs - nowMs()
     if (waitMs > 0) await pause(waitMs)
-    if (batch.lane === 'bulk') await untilRoom()
+    if (paced.includes(batch.kind)) await untilRoom()
     if (stopping) return
     journal.write('try', batch.index)
     await ask(batch)
@@ -41,7 +43,7 @@ async function produce(asked: readonly Batch[]): Promise<void> {
 async function untilRoom(): Promise<void> {
   for (;;) {
     const queues = await untilDone(() => fp.queues())
-    if (stopping || queues.reduce((sum, { ready }) => sum + ready, 0) < backlogMax) return
+    if (stopping || queues.reduce((sum, { ready, waiting }) => sum + ready + waiting, 0) < backlogMax) return
     await pause(500)
   }
 }
