@@ -36,7 +36,7 @@ export default defineConfig({
         plugins,
         test: {
           name: 'rules',
-          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire,fuzz/pure}/**/*.test.ts'],
+          include: ['test/{rules,docs,package,workflow,sqs/rules,sqs/wire,fuzz/pure,torture}/**/*.test.ts'],
           isolate,
           ...timeouts,
         },

@@ -91,12 +91,12 @@ export class Database {
    * that cannot be found out, they are not: it is only faster.
    */
   async prepareMoves(): Promise<void> {
-    let client: pg.PoolClient | undefined
+    const onError = () => {}
+    const client = await this.#connect(onError).catch(() => undefined)
     try {
-      client = await this.#pool.connect()
-      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-      this.#prepares = rows[0]?.pid === (client as { processID?: unknown }).processID
-      client.release()
+      const found = await client?.query<{ pid: number }>('select pg_backend_pid() as pid')
+      this.#prepares = found !== undefined && found.rows[0]?.pid === (client as { processID?: unknown }).processID
+      client?.off('error', onError).release()
     } catch {
       client?.release(true)
     }
@@ -206,11 +206,10 @@ export class Database {
 
   async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     if (!this.#saysReadCommitted) return this.#pool.query(query) // guard: database.read_committed
-    const client = await this.#pool.connect()
-    let broken = true
     // A connection that breaks says so to the statement that waits for it, and besides: unheard, that ends the process.
     const onError = () => {}
-    client.on('error', onError)
+    const client = await this.#connect(onError)
+    let broken = true
     try {
       await client.query('begin isolation level read committed')
       const result = await client.query(query)
@@ -265,12 +264,13 @@ export class Database {
     mode: string,
     work: (client: pg.PoolClient, mark: string) => Promise<Result>,
   ): Promise<Result> {
-    const client = await this.#connect()
     let broken: Error | undefined
     const onError = (error: Error) => {
       broken = error
     }
-    client.on('error', onError)
+    const client = await this.#connect(onError).catch((error: unknown) => {
+      throw catalogued(error)
+    })
     try {
       const mark = randomUUID()
       await client.query(
@@ -328,13 +328,19 @@ export class Database {
     return undefined
   }
 
-  async #connect(): Promise<pg.PoolClient> {
-    if (this.#closed) throw new FencepostError('FP_CLOSED')
-    try {
-      return await this.#pool.connect()
-    } catch (error) {
-      throw catalogued(error)
-    }
+  /**
+   * A connection of the caller's. Its errors are heard from the moment in which the pool gives it away: a server that shuts
+   * down says so together with the reply to the caller before, and a promise would be told of the connection after that.
+   */
+  #connect(onError: (error: Error) => void): Promise<pg.PoolClient> {
+    if (this.#closed) return Promise.reject(new FencepostError('FP_CLOSED'))
+    return new Promise((resolve, reject) => {
+      this.#pool.connect((error, client) => {
+        client?.on('error', onError)
+        if (client) resolve(client)
+        else reject(error)
+      })
+    })
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Database, type DatabaseOptions } from '../../src/store/database.js'
 import { enqueue } from '../../src/store/enqueue.js'
 import { claim } from '../../src/store/lease.js'
@@ -105,6 +105,50 @@ describe('a move whose reply was lost is repeated', () => {
 
     await cut
     expect(await sql('select 1 from fencepost.leased')).toHaveLength(1)
+  })
+})
+
+describe('a session that the server ends in the moment in which it passes from one caller to the next', () => {
+  // The reply to the first and the server's last word come in one piece: the next caller has the connection by then, and
+  // has not yet run.
+  const uncaught: unknown[] = []
+  const hear = (error: unknown) => uncaught.push(error)
+  beforeEach(() => {
+    uncaught.length = 0
+    process.on('uncaughtException', hear)
+    onTestFinished(() => void process.off('uncaughtException', hear))
+  })
+
+  it('a transaction that got it fails as unreachable, and the process lives', async () => {
+    const { proxy, lossy } = await throughProxy({ poolSize: 1 })
+    await lossy.read('select 1')
+    const ended = proxy.endSessionWithReplyTo('select 42')
+
+    const first = lossy.read('select 42 as n')
+    const second = lossy.transaction((tx) => tx.query('select 1'))
+
+    expect(await first).toEqual([{ n: 42 }])
+    await expect(second).rejects.toMatchObject({ code: 'FP_DATABASE_UNREACHABLE' })
+    await ended
+    expect(await lossy.read('select 43 as n')).toEqual([{ n: 43 }])
+    expect(uncaught).toEqual([])
+  })
+
+  it('a move that says its isolation level is repeated', async () => {
+    const { proxy, lossy, placesOf } = await throughProxy({ poolSize: 1 })
+    lossy.sayReadCommitted()
+    await lossy.once('select 1')
+    const job = aJob()
+    const ended = proxy.endSessionWithReplyTo('select 42')
+
+    const first = lossy.once('select 42 as n')
+    const second = enqueue(lossy, [job])
+
+    expect(await first).toEqual([{ n: 42 }])
+    expect(await second).toEqual(new Map([[job.id, 'enqueued']]))
+    await ended
+    expect(await placesOf(job.id)).toEqual(['ready'])
+    expect(uncaught).toEqual([])
   })
 })
 
