@@ -42,9 +42,9 @@ export type Fault = { readonly atMs: number } & (
 
 /** What is in the requests that commit, of each kind of process. */
 const commits: Readonly<Record<keyof typeof slots, readonly string[]>> = {
-  worker: ['; commit', '.turn(', '.turn(', '.advance(', '.end_step(', '.extend('],
+  worker: ['; commit', '_turn\0', '_turn\0', '.advance(', '.end_step(', '.extend('],
   producer: ['.enqueue_many(', '.enqueue_many(', '.start_run('],
-  sqs: ['.sqs_send(', '.sqs_delete(', '.sqs_receive('],
+  sqs: ['_sqs_send\0', '_sqs_delete\0', '_sqs_receive\0'],
   client: ['.cancel('],
 }
 
