@@ -31,7 +31,9 @@ export async function audit(db: Database, findingsPerCheckMax = 100): Promise<Au
     const all: { findings: AuditFinding[]; truncated: boolean }[] = []
     for (const check of readChecks()) {
       const { rows } = await tx.query<{ job_id: string; problem: string; rows: Json }>(
-        `${inSchema(check.sql, db.schema)} limit ${findingsPerCheckMax + 1}`,
+        // Materialized: with a limit on the millions of rows that it expects, the planner chose a nested loop over the log of
+        // attempts, which took 150 s for 54,000 jobs; without, it hashes, which takes 0.3 s.
+        `with found as materialized (\n${inSchema(check.sql, db.schema)}\n) select * from found limit ${findingsPerCheckMax + 1}`,
       )
       all.push({
         findings: rows.slice(0, findingsPerCheckMax).map((row) => ({
