@@ -1,15 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Fencepost, fencepost } from '../../src/index.js'
 import { Journal, nowMs } from './journal.js'
+import type { Plan } from './work.js'
 
 /** What a process of the torture is told by the program that starts it. */
-export interface ChildOptions {
+export interface ChildOptions extends Plan {
   readonly slot: string
   /** Of the database, through the slot's proxy. */
   readonly url: string
   readonly journal: string
-  readonly seed: number
-  readonly minutes: number
   /** When the run began, by the clock of the journals. */
   readonly beganAtMs: number
   readonly providerUrl: string

@@ -6,7 +6,7 @@ import { deleteMessage, receiveMessages } from './mail.js'
 import { batchesOf, jobIdOf, producers, specOf } from './work.js'
 
 const options = childOptions()
-const { seed, minutes, sqsPorts, beganAtMs } = options
+const { seed, sqsPorts, beganAtMs } = options
 const answered = new Set(readJournal(options.journal).map(([what, , n]) => (what === 'cancelled' ? n : null)))
 const journal = childJournal(options)
 let stopping = false
@@ -19,7 +19,7 @@ await fp.close()
 process.exit(0)
 
 async function cancelVictims(): Promise<void> {
-  const victims = Array.from({ length: producers }, (_, producer) => batchesOf(seed, minutes, producer))
+  const victims = Array.from({ length: producers }, (_, producer) => batchesOf(options, producer))
     .flat()
     .filter(({ kind }) => kind === 'victim')
     .flatMap(({ atMs, first, count }) => Array.from({ length: count }, (_, n) => ({ n: first + n, atMs })))

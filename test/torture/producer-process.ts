@@ -10,10 +10,10 @@ import { fan, gateOptions, makeTask } from './tasks.js'
 import { type Batch, batchesOf, itemsOf, jobIdOf, type Kind, lanes, specOf } from './work.js'
 
 const options = childOptions()
-const { seed, minutes, slot } = options
+const { seed, slot, plain } = options
 const acknowledged = new Set(readJournal(options.journal).map(([what, , index]) => (what === 'ack' ? index : null)))
 const journal = childJournal(options)
-const backlogMax = 2_000
+const backlogMax = 6 * plain
 /** The first batch of a lane in each second. */
 const paced: readonly Batch['kind'][] = ['plain', 'note', 'strict', 'run']
 let stopping = false
@@ -21,7 +21,7 @@ let stopping = false
 process.once('SIGTERM', () => (stopping = true))
 const fp = await connected(options.url, 5)
 const workflow = fan()
-const batches = batchesOf(seed, minutes, Number(slot.split('-')[1])).filter(({ index }) => !acknowledged.has(index))
+const batches = batchesOf(options, Number(slot.split('-')[1])).filter(({ index }) => !acknowledged.has(index))
 
 await Promise.all(lanes.map((lane) => produce(batches.filter((batch) => batch.lane === lane))))
 await fp.close()

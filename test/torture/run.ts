@@ -18,11 +18,10 @@ import { Journal, nowMs } from './journal.js'
 import { createMailQueue } from './mail.js'
 import { Provider } from './provider.js'
 import { removeDirectory, TortureServer } from './server.js'
-import { changedGates } from './work.js'
+import { changedGates, type Plan } from './work.js'
 
 export interface TortureOptions {
-  readonly seed: number
-  readonly minutes: number
+  readonly plan: Plan
   readonly server: 'system' | 'embedded'
   /** Leave journals and data where they are. */
   readonly keep: boolean
@@ -31,9 +30,7 @@ export interface TortureOptions {
   readonly signal: AbortSignal
 }
 
-export interface Tortured {
-  readonly seed: number
-  readonly minutes: number
+export interface Tortured extends Plan {
   readonly postgres: string
   readonly figures: Readonly<Record<string, number>>
   readonly violations: readonly Violation[]
@@ -72,7 +69,8 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 async function inWorld(directory: string, closers: (() => unknown)[], options: TortureOptions): Promise<Tortured> {
-  const { seed, minutes, signal, onProgress } = options
+  const { plan, signal, onProgress } = options
+  const { seed, minutes } = plan
   const journals = join(directory, 'journals')
   await mkdir(journals)
   if (options.keep) onProgress(`journals are kept in ${journals}`)
@@ -85,8 +83,7 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   const beganAtMs = nowMs() + 3_000
   driver.write('clock', Date.now())
   const fleet = await Fleet.start(server.url, journals, driver, {
-    seed,
-    minutes,
+    ...plan,
     beganAtMs,
     providerUrl: provider.url,
     sqsPorts,
@@ -124,13 +121,13 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   await server.readLog()
 
   onProgress('judging: the histories')
-  const history = readHistory(journals, seed, minutes)
+  const history = readHistory(journals, plan)
   onProgress('judging: the database')
   const final = await readFinalState(db, server, fleet)
   onProgress('judging: the rules')
   const violations = check(history, final)
   const figures = { ...disturber.figures, zombies: countZombies(history), ...final.figures }
-  return { seed, minutes, postgres: server.version, figures, violations, holds: violations.length === 0 }
+  return { ...plan, postgres: server.version, figures, violations, holds: violations.length === 0 }
 }
 
 /** Until no job is under way, and no run, or nothing ends any more: what is still there is for the checker to name. */

@@ -74,8 +74,17 @@ export const producers = 2
 /** Numbers of one producer's jobs, runs and messages. */
 const numbersOfOne = 2 ** 32
 
+export interface Plan {
+  readonly seed: number
+  readonly minutes: number
+  /** Plain jobs of one producer in a second, more or less. */
+  readonly plain: number
+}
+
+export const plainPerSecond = 320
+
 /** Everything that one producer is to ask for. */
-export function batchesOf(seed: number, minutes: number, producer: number): Batch[] {
+export function batchesOf({ seed, minutes, plain }: Plan, producer: number): Batch[] {
   const random = randomFrom(seed * 31 + producer + 1)
   const next = { job: producer * numbersOfOne, run: producer * numbersOfOne, message: producer * numbersOfOne }
   const batches: Batch[] = []
@@ -87,7 +96,7 @@ export function batchesOf(seed: number, minutes: number, producer: number): Batc
   const about = (count: number) => Math.max(1, Math.round(count * (0.5 + random())))
   for (let second = 0; second < minutes * 60; second++) {
     const atMs = (second + random()) * 1_000
-    ask('bulk', atMs, 'plain', about(320))
+    ask('bulk', atMs, 'plain', about(plain))
     ask('odd', atMs, 'note', about(8))
     ask('odd', atMs, 'slow', 1)
     ask('odd', atMs, 'charge', about(3))

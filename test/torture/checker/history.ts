@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Entry, readJournal } from '../journal.js'
-import { batchesOf, type Kind, producers, type Spec, specOf } from '../work.js'
+import { batchesOf, type Kind, type Plan, producers, type Spec, specOf } from '../work.js'
 
 /** One lease of a job, as its handler told it. */
 export interface Attempt {
@@ -203,11 +203,11 @@ export class RecordedHistory implements History {
   }
 }
 
-export function readHistory(directory: string, seed: number, minutes: number): RecordedHistory {
-  const history = new RecordedHistory(seed)
+export function readHistory(directory: string, plan: Plan): RecordedHistory {
+  const history = new RecordedHistory(plan.seed)
   const read = (name: string) => readJournal(join(directory, `${name}.jsonl`))
   const named = readdirSync(directory).map((file) => file.replace('.jsonl', ''))
-  for (let n = 0; n < producers; n++) history.addProducer(read(`producer-${n}`), batchesOf(seed, minutes, n))
+  for (let n = 0; n < producers; n++) history.addProducer(read(`producer-${n}`), batchesOf(plan, n))
   for (const name of named) if (name.startsWith('worker-')) history.addWorker(read(name))
   for (const { attempts } of history.jobs.values()) attempts.sort((a, b) => a.startedAtMs - b.startedAtMs)
   history.addClient(read('client-0'))
