@@ -1,2 +1,2 @@
 -- Every claim begins at the beginning.
-select fencepost.lab_replace('fencepost.claim', 'if clock_timestamp() < to_timestamp(', 'if false and clock_timestamp() < to_timestamp(');
+select fencepost.lab_replace('fencepost.claim', 'if to_timestamp((v_mark', 'if false and to_timestamp((v_mark');

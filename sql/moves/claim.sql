@@ -61,7 +61,7 @@ declare
   v_seqs bigint[] := '{}';
   v_rank smallint;
   v_seq bigint;
-  v_below smallint;
+  v_below integer; -- one more than the last priority
   v_begun timestamptz;
   v_blocks bigint;
   v_aged bigint;
@@ -109,17 +109,18 @@ begin
 
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, v_tasks);
-    if clock_timestamp() < to_timestamp((v_mark ->> 'until')::double precision) then -- guard: claim.marks
+    -- Not if the clock was set back: it could be hours.
+    if to_timestamp((v_mark ->> 'until')::double precision) - clock_timestamp() between interval '0' and interval '1 s' then -- guard: claim.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
   end if;
 
   loop
-    v_begun := clock_timestamp();
-    v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
-              + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
-    if v_ranks = '{}' and v_free > 0 and (p_turn % 16 = 0 or v_mark is not null and p_turn is not null) then -- guard: claim.aged
+    -- (Not for messages: their ranks are turns already, and there may be thousands of them.)
+    if v_ranks = '{}' and p_limit > 0 and p_visible_ms is null
+      and (p_turn % 16 = 0 or v_mark is not null and p_turn is not null) -- guard: claim.aged
+    then
       v_passed := '{}';
       loop
         -- The first of each priority, and of these the oldest; the next one if another claim is about to take it.
@@ -141,6 +142,7 @@ begin
             and (p_suspects is null or q.losses = 0)
             and (p_tries_max is null or q.tries < p_tries_max)
             and q.local_limit is null
+            and (v_free > 0 or q.gates is null) -- never ahead
             and q.seq <> all (v_passed)
           order by q.seq
           limit 1
@@ -163,12 +165,15 @@ begin
       end if;
     end if;
 
+    v_begun := clock_timestamp();
+    v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
+              + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
     -- Between one priority's mark and the next priority that has one.
     for v_range in 0 .. cardinality(v_ranks) loop
       exit when cardinality(v_rows) >= v_free and not v_suspects;
       v_rank := coalesce(v_ranks[v_range], -32768);
       v_seq := coalesce(v_seqs[v_range], 0);
-      v_below := coalesce(v_ranks[v_range + 1], 32767);
+      v_below := coalesce(v_ranks[v_range + 1]::integer, 32768); -- guard: claim.last_priority
       -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
       loop
         with picked as materialized (
@@ -182,7 +187,7 @@ begin
             and (v_rows = '{}' or q.ctid <> all (v_rows))
             and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
           order by q.priority, q.seq -- guard: claim.order
-          limit v_free - cardinality(v_rows)
+          limit greatest(0, v_free - cardinality(v_rows))
           for update skip locked -- guard: claim.skip_locked
         ), suspects as materialized (
           select q.ctid, q.local_limit, q.gates
@@ -236,7 +241,7 @@ begin
     end loop;
 
     -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
-    v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - v_free else 0 end;
+    v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - greatest(v_free, cardinality(v_rows)) else 0 end;
     if v_gated and v_ahead > 0 then
       select q.* into v_first from fencepost.ready q where q.ctid = any (v_rows) order by q.priority, q.seq limit 1;
       select n.* into v_until
@@ -251,7 +256,7 @@ begin
       exit when v_ahead <= 0;
       v_rank := coalesce(v_ranks[v_range], -32768);
       v_seq := coalesce(v_seqs[v_range], 0);
-      v_below := coalesce(v_ranks[v_range + 1], 32767);
+      v_below := coalesce(v_ranks[v_range + 1]::integer, 32768);
       v_more := array(
         select q.ctid
         from fencepost.ready q

@@ -206,8 +206,6 @@ function enqueuesOf(db: Database): Coalescer<readonly NewJob[], Map<string, Enqu
       return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
     },
     weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
-    // The second is to be told that the job exists.
-    apart: (jobs) => jobs.map(({ id }) => id),
   })
 }
 
@@ -259,7 +257,9 @@ class Client implements Fencepost {
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
-    const answers = await (tx || jobs.length > gatheredMax ? enqueue(this.#db, jobs, tx) : this.#enqueues.ask(jobs))
+    // An id of the caller's may be one that another transaction is just storing, which would be waited for by all.
+    const alone = tx !== undefined || jobs.length > gatheredMax || items.some(({ id }) => id !== undefined)
+    const answers = await (alone ? enqueue(this.#db, jobs, tx) : this.#enqueues.ask(jobs))
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer
       answers.set(job.id, 'existing') // an id that is given twice is one job

@@ -1,4 +1,5 @@
 import { FencepostError } from '../errors.js'
+import { isRefusedData } from './database-errors.js'
 
 /**
  * Puts what many ask at the same time into one statement: while one is on its way, the next ones gather. A commit costs
@@ -33,6 +34,8 @@ const runningMax = 4
 /** With one on its way, another one begins only if it is worth it: what comes meanwhile makes the next one larger. */
 const weightWorthIt = 50
 const gatherMsMax = 2
+/** What is on its way may wait for a lock, even for one of whoever asks now: then nobody waits for it. */
+const patienceMs = 20
 
 export class Coalescer<Ask, Answer> {
   readonly #options: CoalescerOptions<Ask, Answer>
@@ -41,6 +44,7 @@ export class Coalescer<Ask, Answer> {
   #running = 0
   #scheduled = false
   #gathering: NodeJS.Timeout | undefined
+  #impatient: NodeJS.Timeout | undefined
   #last = { asks: 0, weight: 0 }
 
   constructor(options: CoalescerOptions<Ask, Answer>) {
@@ -61,6 +65,8 @@ export class Coalescer<Ask, Answer> {
 
   /** Not at once: what else has arrived with this one is read first. */
   #schedule(): void {
+    if (this.#waiting.length > 0 && this.#running > 0)
+      this.#impatient ??= setTimeout(() => this.#begin(true), patienceMs)
     if (this.#scheduled || !this.#mayBegin()) return
     this.#scheduled = true
     setImmediate(() => {
@@ -71,10 +77,13 @@ export class Coalescer<Ask, Answer> {
     })
   }
 
-  #begin(): void {
+  #begin(anyway = false): void {
     clearTimeout(this.#gathering)
+    clearTimeout(this.#impatient)
     this.#gathering = undefined
-    if (this.#mayBegin()) void this.#run(this.#take())
+    this.#impatient = undefined
+    if (this.#mayBegin(anyway)) void this.#run(this.#take())
+    else if (this.#waiting.length > 0) this.#schedule()
   }
 
   /** Those who have just been answered together mostly ask again together: the first of them waits for the others, a moment. */
@@ -82,9 +91,9 @@ export class Coalescer<Ask, Answer> {
     return this.#last.asks > 1 && this.#waitingWeight < this.#last.weight * 0.75
   }
 
-  #mayBegin(): boolean {
+  #mayBegin(anyway = false): boolean {
     if (this.#waiting.length === 0 || this.#running >= runningMax) return false
-    return this.#running === 0 || this.#waitingWeight >= weightWorthIt
+    return anyway || this.#running === 0 || this.#waitingWeight >= weightWorthIt
   }
 
   #take(): Waiting<Ask, Answer>[] {
@@ -135,8 +144,7 @@ export class Coalescer<Ask, Answer> {
   }
 }
 
-/** Not a database that is away, nor a commit of which nothing is known. */
+/** Refused data, or an id of another job; not a database that is away, or full, or a commit of which nothing is known. */
 function isAboutWhatWasAsked(error: unknown): boolean {
-  const code = error instanceof FencepostError ? error.code : undefined
-  return code !== 'FP_DATABASE_UNREACHABLE' && code !== 'FP_COMMIT_UNKNOWN' && code !== 'FP_CLOSED'
+  return isRefusedData(error) || (error instanceof FencepostError && error.code === 'FP_ID_CONFLICT')
 }

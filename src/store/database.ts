@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
@@ -194,12 +194,12 @@ export class Database {
     }
   }
 
-  /** Tells the move, for those who look at the connection; the number keeps two texts of one move apart. */
+  /** Tells the move, for those who look at the connection; a digest keeps two texts of one move apart, wherever they meet. */
   #nameOf(text: string): string {
     const known = this.#names.get(text)
     if (known !== undefined) return known
     const move = /"\.(\w+)/.exec(text)?.[1] ?? 'move'
-    const name = `fencepost_${this.#names.size}_${move.slice(0, 40)}`
+    const name = `fencepost_${hash('sha1', text).slice(0, 10)}_${move.slice(0, 40)}`
     this.#names.set(text, name)
     return name
   }

@@ -52,6 +52,15 @@ it('takes the smaller priority first, and within a priority the older job', asyn
   expect(order).toEqual([urgent, urgentToo, normal, late])
 })
 
+it('takes jobs of the first and the last priority there is', async () => {
+  const { db, sql } = await setup()
+  for (const priority of [32_767, -32_768]) await sql('select fencepost.enqueue($1, priority => $2)', ['t', priority])
+
+  const leases = await claim(db, { queue: 'default', limit: 5, worker: 'w1' })
+
+  expect(leases.map(({ priority }) => priority)).toEqual([-32_768, 32_767])
+})
+
 it('answers in the order to run, and numbers the leases in that order', async () => {
   const { db, add } = await setup()
   const [third, second, first] = [await add({ priority: 3 }), await add({ priority: 2 }), await add({ priority: 1 })]
