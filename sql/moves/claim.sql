@@ -110,7 +110,7 @@ begin
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, v_tasks);
     -- Not if the clock was set back: it could be hours.
-    if to_timestamp((v_mark ->> 'until')::double precision) - clock_timestamp() between interval '0' and interval '1 s' then -- guard: claim.marks
+    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '1 s' then -- guard: claim.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
@@ -165,7 +165,7 @@ begin
       end if;
     end if;
 
-    v_begun := clock_timestamp();
+    v_begun := fencepost.clock();
     v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
               + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
     -- Between one priority's mark and the next priority that has one.
@@ -283,7 +283,7 @@ begin
   if v_mark is not null or v_blocks > 30 + 2 * cardinality(v_rows) then
     perform fencepost.mark_claimed(
       p_queue, v_tasks, v_rows, v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(v_rows),
-      case when v_ranks = '{}' then clock_timestamp() - v_begun end);
+      case when v_ranks = '{}' then fencepost.clock() - v_begun end);
   end if;
 
   return query

@@ -2,8 +2,7 @@
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
--- `took`: what a look from the beginning has just cost; the next one is due after 20 times that, and a second at most. (By the
--- wall, and not by clock(): it is about effort.)
+-- `took`: what a look from the beginning has just cost; the next one is due after 20 times that, and a second at most.
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
 -- Locks: none.
@@ -36,12 +35,12 @@ begin
   else
     v_all := v_all || jsonb_build_object(v_key, jsonb_build_object('marks', v_marks, 'until', case
       when p_took is null then v_old -> 'until'
-      else to_jsonb(extract(epoch from clock_timestamp() + least(greatest(20 * p_took, interval '100 ms'), interval '1 s'))) end));
+      else to_jsonb(extract(epoch from fencepost.clock() + least(greatest(20 * p_took, interval '100 ms'), interval '1 s'))) end));
   end if;
   -- What nobody has looked for lately is forgotten.
   select jsonb_object_agg(e.key, e.value) into v_all
   from jsonb_each(v_all) e
-  where (e.value ->> 'until')::double precision > extract(epoch from clock_timestamp()) - 60;
+  where (e.value ->> 'until')::double precision > extract(epoch from fencepost.clock()) - 60;
   perform set_config('fencepost_claim.marks', coalesce(v_all::text, ''), false);
 end $$;
 
