@@ -1,5 +1,8 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { bundleUnderTest, noteOf } from '../../test/harness/bundle.js'
+
+// Each of three plays starts two dozen processes, one after the other.
+vi.setConfig({ testTimeout: 300_000 })
 
 it('FM_013: with a rescuer that does not count, the job kills every worker that there is', async () => {
   const { repro } = await bundleUnderTest('FM_013')
