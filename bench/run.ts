@@ -13,7 +13,7 @@ import { joinEmbeddedServer } from '../src/embedded/embedded-server.js'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
 import { plotOf } from './plot.js'
-import { startRedis } from './redis.js'
+import { startRedis } from '../src/lab/peer-redis.js'
 import { Results } from './results.js'
 import { node24, peers, System } from './system.js'
 import { type Stage, type Workload, workloads } from './workloads.js'
@@ -96,7 +96,8 @@ async function main(): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), 'fencepost-bench-'))
   const server = process.env['DATABASE_URL'] ? undefined : await joinEmbeddedServer({ directory: home })
   const url = process.env['DATABASE_URL'] ?? (server as NonNullable<typeof server>).url
-  const redis = await startRedis()
+  // As it is mostly run: it answers before anything is on disk.
+  const redis = await startRedis({ durable: false }).catch(() => undefined)
   const db = new Database({ url, poolSize: 3 })
   const running = new Map<string, Promise<System>>()
   const stage: Stage = {

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Database } from '../src/store/database.js'
 import { median, onServer, schema } from './stage.js'
+import { answer, node24, peers } from './system.js'
 
 const { values: given } = parseArgs({
   options: {
@@ -25,9 +26,6 @@ const rounds = Number(given.rounds)
 const callers = Number(given.callers)
 const body = JSON.stringify({ order: 'o-1', note: 'x'.repeat(80) })
 const say = given.json ? () => {} : (text: string) => console.log(text)
-
-const peers = join(import.meta.dirname, 'peers')
-const node24 = join(peers, 'node_modules', '.bin', 'node')
 
 interface Phase {
   readonly perSecond: number
@@ -44,10 +42,10 @@ async function overHttp(
 ): Promise<{ round(analyze: () => Promise<unknown>): Promise<Round>; end(): Promise<unknown> }> {
   const arguments_ = JSON.stringify({ endpoint, messages, callers, body })
   const caller = fork(join(import.meta.dirname, 'sqs-caller.js'), [arguments_], { execPath: node24, execArgv: [] })
-  await told(caller)
+  await answer(caller)
   const phase = (name: string) => {
     caller.send(name)
-    return told<Phase>(caller)
+    return answer<Phase>(caller)
   }
   return {
     round: async (analyze) => {
@@ -69,7 +67,7 @@ interface System {
 
 async function fencepostSystem(url: string, db: Database): Promise<System> {
   const server = fork(join(import.meta.dirname, 'sqs-server.js'), [url, schema], { execPath: node24, execArgv: [] })
-  const { port } = await told<{ port: number }>(server)
+  const { port } = await answer<{ port: number }>(server)
   const callersOf = await overHttp(`http://127.0.0.1:${port}`)
   const round = async () => {
     await db.once(
@@ -83,7 +81,7 @@ async function fencepostSystem(url: string, db: Database): Promise<System> {
 
 async function fauxqsSystem(): Promise<System> {
   const server = fork(join(peers, 'fauxqs-server.js'), { execPath: node24, execArgv: [] })
-  const { port } = await told<{ port: number }>(server)
+  const { port } = await answer<{ port: number }>(server)
   const callersOf = await overHttp(`http://127.0.0.1:${port}`)
   return {
     round: () => callersOf.round(() => Promise.resolve()),
@@ -94,23 +92,12 @@ async function fauxqsSystem(): Promise<System> {
 async function pgBossSystem(url: string): Promise<System> {
   const arguments_ = JSON.stringify({ url, messages, callers, body })
   const program = fork(join(peers, 'pg-boss-batches.js'), [arguments_], { execPath: node24, execArgv: [] })
-  await told(program)
+  await answer(program)
   const round = () => {
     program.send('round')
-    return told<Round>(program)
+    return answer<Round>(program)
   }
   return { round, end: () => ended(program) }
-}
-
-function told<Message>(child: ChildProcess): Promise<Message> {
-  return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) => reject(new Error(`it ended with ${code} before it told anything`))
-    child.once('exit', onExit)
-    child.once('message', (message) => {
-      child.off('exit', onExit)
-      resolve(message as Message)
-    })
-  })
 }
 
 function ended(child: ChildProcess): Promise<unknown> {

@@ -19,9 +19,8 @@ import {
 } from '../store/control.js'
 import { checkedSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import type { SqsServer } from '../sqs/sqs-server.js'
-import { Coalescer, weightOf } from '../store/coalescer.js'
 import { Database, type Queryable } from '../store/database.js'
-import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueue } from '../store/enqueue.js'
 import {
   type GateDetail,
   type GateView,
@@ -44,6 +43,7 @@ import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
 import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
+import { GatheredEnqueues } from './gathered-enqueues.js'
 import { type JobOptions, newJobs } from './new-job.js'
 import { ResultWaiter } from './result-waiter.js'
 import { checkCallOptions } from './transaction-check.js'
@@ -195,20 +195,6 @@ const known = [
 
 const knownToWork = ['concurrency', 'queues', 'poll', 'grace', 'listen'] as const satisfies (keyof WorkOptions)[]
 
-/** What has more jobs than this is a statement of its own. */
-const gatheredMax = 100
-
-/** What many callers enqueue in the same moment is one statement, and one commit. */
-function enqueuesOf(db: Database): Coalescer<readonly NewJob[], Map<string, EnqueueAnswer>> {
-  return new Coalescer({
-    run: async (asks) => {
-      const answers = await enqueue(db, asks.flat())
-      return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
-    },
-    weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
-  })
-}
-
 class Client implements Fencepost {
   readonly #db: Database
   readonly #payloadBytesMax: number
@@ -216,7 +202,7 @@ class Client implements Fencepost {
   readonly #events = new Events()
   readonly #waiter: ResultWaiter
   readonly #announcer: Announcer
-  readonly #enqueues: Coalescer<readonly NewJob[], Map<string, EnqueueAnswer>>
+  readonly #enqueues: GatheredEnqueues
   readonly #workers = new Set<Worker>()
   readonly #sqsServers = new Set<SqsServer>()
   readonly workflows: Workflows
@@ -228,7 +214,7 @@ class Client implements Fencepost {
     this.#payloadBytesMax = payloadBytesMax
     this.#leave = leave
     this.#announcer = new Announcer(db)
-    this.#enqueues = enqueuesOf(db)
+    this.#enqueues = new GatheredEnqueues(db)
     this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
     const hurry = () => this.#waiter.hurry()
     for (const ending of ['finished', 'failed', 'cancelled', 'advanced'] as const) this.#events.on(ending, hurry)
@@ -257,9 +243,8 @@ class Client implements Fencepost {
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
-    // An id of the caller's may be one that another transaction is just storing, which would be waited for by all.
-    const alone = tx !== undefined || jobs.length > gatheredMax || items.some(({ id }) => id !== undefined)
-    const answers = await (alone ? enqueue(this.#db, jobs, tx) : this.#enqueues.ask(jobs))
+    const ownIds = items.some(({ id }) => id !== undefined)
+    const answers = await (tx ? enqueue(this.#db, jobs, tx) : this.#enqueues.enqueue(jobs, ownIds))
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer
       answers.set(job.id, 'existing') // an id that is given twice is one job

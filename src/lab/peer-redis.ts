@@ -11,8 +11,8 @@ export interface PeerRedis {
   stop(): Promise<void>
 }
 
-/** A Redis for the time of the plays, which writes down every command (appendonly) in a directory of its own. */
-export async function startRedis(program = 'redis-server'): Promise<PeerRedis> {
+/** A Redis of its own, which writes down every command in a directory of its own; or, if not `durable`, nothing at all. */
+export async function startRedis({ program = 'redis-server', durable = true } = {}): Promise<PeerRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'fencepost-redis-'))
   const port = await freePort()
   const options = [
@@ -23,7 +23,7 @@ export async function startRedis(program = 'redis-server'): Promise<PeerRedis> {
     '--dir',
     directory,
     '--appendonly',
-    'yes',
+    durable ? 'yes' : 'no',
     '--save',
     '',
   ]

@@ -91,7 +91,7 @@ describe('a peer that is not installed', () => {
 })
 
 it('without a Redis, the error says how to get one', async () => {
-  await expect(startRedis('no-such-redis-server')).rejects.toMatchObject({
+  await expect(startRedis({ program: 'no-such-redis-server' })).rejects.toMatchObject({
     code: 'FP_REDIS_MISSING',
     hint: expect.stringContaining('apt-get install redis-server') as string,
   })

@@ -192,6 +192,7 @@ it('is leaving while it is parked, and no longer if that has failed', async () =
   await holder.begin()
   await holder.query('select 1 from fencepost.leased for update')
 
+  // Not a wait: it parks the job in the database, and the holder's lock keeps that move on its way.
   const parked = job.sleep('nap', '1h').catch((error: unknown) => error)
   const pid = await untilBlockedBy(sql, holder)
   expect(attempt.leaving).toBe(true)
@@ -206,7 +207,7 @@ it('is not parked without its lease', async () => {
   const { job, lose } = work
   await lose()
 
-  await expect(job.sleep('nap', '1h')).rejects.toMatchObject(lost)
+  await expect(job.sleep('nap', '1h')).rejects.toMatchObject(lost) // refused at once: nothing is waited for
 
   expect(job.ended).toBeUndefined()
 })

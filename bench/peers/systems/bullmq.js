@@ -1,6 +1,7 @@
 /** BullMQ on Redis, which does not write to disk before it answers; or on PostgreSQL. */
 import { readFileSync } from 'node:fs'
 import { createPostgresBackend, Queue, Worker } from 'bullmq'
+import { inBatches } from './in-batches.js'
 
 const queue = 'noop'
 const { version } = JSON.parse(readFileSync(new URL('../node_modules/bullmq/package.json', import.meta.url), 'utf8'))
@@ -16,23 +17,16 @@ export async function open({ url, redisPort, on }) {
   return {
     versions: { bullmq: version },
     settings: `addBulk of 1000, two at a time; Worker({ concurrency }), removeOnComplete; on ${on}`,
-    async fill(n) {
-      let next = 0
-      const filler = async () => {
-        while (next < n) {
-          const first = next
-          next += 1_000
-          await jobs.addBulk(
-            Array.from({ length: Math.min(1_000, n - first) }, (_, i) => ({
-              name: queue,
-              data: { n: first + i },
-              opts: { removeOnComplete: true },
-            })),
-          )
-        }
-      }
-      await Promise.all([filler(), filler()])
-    },
+    fill: (count) =>
+      inBatches(count, 1_000, (first, size) =>
+        jobs.addBulk(
+          Array.from({ length: size }, (_, n) => ({
+            name: queue,
+            data: { n: first + n },
+            opts: { removeOnComplete: true },
+          })),
+        ),
+      ),
     add: (n, data = { n }) => jobs.add(queue, data, { removeOnComplete: true }),
     async work({ concurrency }, handle) {
       const worker = new Worker(queue, ({ data }) => handle(data), {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { fencepost, task } from '../../../dist/src/index.js'
+import { inBatches } from './in-batches.js'
 
 const schema = 'bench_fencepost'
 const anything = { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } }
@@ -31,18 +32,13 @@ export async function open({ url }) {
   const tasks = { noop, gated, commit: inTransaction }
   const most = 5_000
 
-  async function fill(jobs, kind = 'noop', data = (n) => ({ n })) {
-    let next = 0
-    const filler = async () => {
-      while (next < jobs) {
-        const first = next
-        next += most
-        const some = Array.from({ length: Math.min(most, jobs - first) }, (_, n) => ({ input: data(first + n) }))
-        await fp.enqueueMany(tasks[kind], some)
-      }
-    }
-    await Promise.all([filler(), filler()])
-  }
+  const fill = (jobs) =>
+    inBatches(jobs, most, (first, size) =>
+      fp.enqueueMany(
+        noop,
+        Array.from({ length: size }, (_, n) => ({ input: { n: first + n } })),
+      ),
+    )
 
   return {
     versions: { fencepost: version },

@@ -1,6 +1,7 @@
 /** Graphile Worker with what its guide on performance recommends: a local queue, and completions in batches. */
 import { readFileSync } from 'node:fs'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { inBatches } from './in-batches.js'
 
 const schema = 'bench_graphile'
 const logger = new Logger(() => () => {})
@@ -16,22 +17,10 @@ export async function open({ url }) {
     versions: { 'graphile-worker': version },
     settings:
       'addJobs of 1000, two at a time; localQueue, completeJobBatchDelay and failJobBatchDelay 0, 10 connections',
-    async fill(jobs) {
-      let next = 0
-      const filler = async () => {
-        while (next < jobs) {
-          const first = next
-          next += 1_000
-          await utils.addJobs(
-            Array.from({ length: Math.min(1_000, jobs - first) }, (_, n) => ({
-              identifier: 'noop',
-              payload: { n: first + n },
-            })),
-          )
-        }
-      }
-      await Promise.all([filler(), filler()])
-    },
+    fill: (count) =>
+      inBatches(count, 1_000, (first, size) =>
+        utils.addJobs(Array.from({ length: size }, (_, n) => ({ identifier: 'noop', payload: { n: first + n } }))),
+      ),
     add: (n, data = { n }) => utils.addJob('noop', data),
     async work({ concurrency, localQueue = 0 }, handle) {
       const runner = await run({

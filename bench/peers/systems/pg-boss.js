@@ -1,6 +1,7 @@
 /** pg-boss by its own API: `work`, or its documented loop of fetch and complete. */
 import { readFileSync } from 'node:fs'
 import { PgBoss } from 'pg-boss'
+import { inBatches } from './in-batches.js'
 
 const schema = 'bench_pg_boss'
 const queue = 'noop'
@@ -15,20 +16,13 @@ export async function open({ url }) {
     versions: { 'pg-boss': version },
     settings:
       'insert of 1000, two at a time; fetch and complete in 4 loops, or work() with its shortest polling; 10 connections',
-    async fill(jobs) {
-      let next = 0
-      const filler = async () => {
-        while (next < jobs) {
-          const first = next
-          next += 1_000
-          await boss.insert(
-            queue,
-            Array.from({ length: Math.min(1_000, jobs - first) }, (_, n) => ({ data: { n: first + n } })),
-          )
-        }
-      }
-      await Promise.all([filler(), filler()])
-    },
+    fill: (count) =>
+      inBatches(count, 1_000, (first, size) =>
+        boss.insert(
+          queue,
+          Array.from({ length: size }, (_, n) => ({ data: { n: first + n } })),
+        ),
+      ),
     add: (n, data = { n }) => boss.send(queue, data),
     work: ({ concurrency, batch, by = 'fetch' }, handle) =>
       by === 'work' ? worked(concurrency, handle) : fetched(concurrency, batch, handle),

@@ -1,0 +1,30 @@
+import { Coalescer, weightOf } from '../store/coalescer.js'
+import type { Database } from '../store/database.js'
+import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+
+type Answers = Map<string, EnqueueAnswer>
+
+/** What has more jobs than this is a statement of its own. */
+const gatheredMax = 100
+
+/** What many callers enqueue in the same moment is one statement, and one commit. */
+export class GatheredEnqueues {
+  readonly #db: Database
+  readonly #line: Coalescer<readonly NewJob[], Answers>
+
+  constructor(db: Database) {
+    this.#db = db
+    this.#line = new Coalescer({
+      run: async (asks) => {
+        const answers = await enqueue(db, asks.flat())
+        return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
+      },
+      weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
+    })
+  }
+
+  /** An id of the caller's may be one that another transaction is just storing, which would be waited for by all. */
+  enqueue(jobs: readonly NewJob[], ownIds: boolean): Promise<Answers> {
+    return ownIds || jobs.length > gatheredMax ? enqueue(this.#db, jobs) : this.#line.ask(jobs)
+  }
+}
