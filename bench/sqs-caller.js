@@ -1,10 +1,11 @@
 /**
  * Ten callers of an endpoint that speaks SQS, in a process of their own: sends, and receives and deletes, in batches of ten,
  * when the parent says so. As little client as the wire allows, so that what is measured is the server: JSON over
- * connections that are kept, signed. (The AWS SDK takes several times the processor time of either server here.)
+ * connections that are kept, signed. (The AWS SDK takes several times the processor time of either server here, and Node's
+ * own HTTP client as much as a server.)
  */
-import { createHmac, hash } from 'node:crypto'
-import { Agent, request } from 'node:http'
+import { createHmac, createSecretKey, hash } from 'node:crypto'
+import { connect } from 'node:net'
 import { timed } from './peers/timed.js'
 
 const accessKeyId = 'AKIABENCH'
@@ -12,14 +13,49 @@ const secret = 'secret'
 const region = 'us-east-1'
 
 const { endpoint, messages, callers, body } = JSON.parse(process.argv[2])
-const agent = new Agent({ keepAlive: true })
+/** Connections on which no request is under way. */
+const idle = []
 const { hostname, port, host } = new URL(endpoint)
 const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
+
+/** One request at a time; of an answer, the status, the length and the body. */
+class Connection {
+  #socket = connect({ host: hostname, port, noDelay: true })
+  #read = Buffer.alloc(0)
+  #waiting
+
+  constructor() {
+    this.#socket.on('data', (chunk) => this.#receive(chunk))
+    this.#socket.on('error', (error) => this.#waiting?.reject(error))
+  }
+
+  post(headers, body) {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      this.#socket.write(`POST / HTTP/1.1\r\n${headers}\r\n\r\n${body}`)
+    })
+  }
+
+  #receive(chunk) {
+    this.#read = this.#read.length === 0 ? chunk : Buffer.concat([this.#read, chunk])
+    const headEnd = this.#read.indexOf('\r\n\r\n')
+    if (headEnd < 0) return
+    const head = this.#read.latin1Slice(0, headEnd)
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1])
+    if (Number.isNaN(length)) return this.#waiting.reject(new Error(`an answer without a length:\n${head}`))
+    if (this.#read.length < headEnd + 4 + length) return
+    const body = this.#read.utf8Slice(headEnd + 4, headEnd + 4 + length)
+    this.#read = this.#read.subarray(headEnd + 4 + length)
+    idle.push(this)
+    this.#waiting.resolve({ status: Number(head.slice(9, 12)), body })
+  }
+}
+
 const phases = { create, send, receive, remove }
 let QueueUrl
 
 process.on('message', (phase) => void phases[phase]().then((told) => process.send(told ?? {})))
-process.once('disconnect', () => agent.destroy())
+process.once('disconnect', () => process.exit())
 process.send('ready')
 
 async function create() {
@@ -52,20 +88,10 @@ async function remove() {
 }
 
 function call(action, input) {
-  return new Promise((resolve, reject) => {
-    const text = JSON.stringify(input)
-    const headers = signed(`AmazonSQS.${action}`, text)
-    const sent = request({ agent, hostname, port, method: 'POST', path: '/', headers }, (response) => {
-      const chunks = []
-      response.on('data', (chunk) => chunks.push(chunk))
-      response.on('end', () => {
-        const answer = Buffer.concat(chunks).toString()
-        if (response.statusCode === 200) resolve(answer === '' ? {} : JSON.parse(answer))
-        else reject(new Error(`${action}: ${response.statusCode} ${answer}`))
-      })
-    })
-    sent.on('error', reject)
-    sent.end(text)
+  const text = JSON.stringify(input)
+  return (idle.pop() ?? new Connection()).post(signed(`AmazonSQS.${action}`, text), text).then(({ status, body }) => {
+    if (status === 200) return body === '' ? {} : JSON.parse(body)
+    throw new Error(`${action}: ${status} ${body}`)
   })
 }
 
@@ -79,7 +105,7 @@ function signed(target, text) {
   const day = stamp.slice(0, 8)
   if (keyOfDay?.day !== day) {
     const key = [day, region, 'sqs', 'aws4_request'].reduce((before, part) => hmac(before, part), `AWS4${secret}`)
-    keyOfDay = { day, key }
+    keyOfDay = { day, key: createSecretKey(key) }
   }
   const names = 'content-type;host;x-amz-date;x-amz-target'
   const type = 'application/x-amz-json-1.0'
@@ -87,12 +113,9 @@ function signed(target, text) {
   const canonical = ['POST', '/', '', ...lines, '', names, hex(text)].join('\n')
   const scope = `${day}/${region}/sqs/aws4_request`
   const signature = hmac(keyOfDay.key, ['AWS4-HMAC-SHA256', stamp, scope, hex(canonical)].join('\n')).toString('hex')
-  return {
-    'content-type': type,
-    'content-length': String(Buffer.byteLength(text)),
-    host,
-    'x-amz-date': stamp,
-    'x-amz-target': target,
-    authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
-  }
+  return [
+    ...lines,
+    `content-length: ${Buffer.byteLength(text)}`,
+    `authorization: AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+  ].join('\r\n')
 }

@@ -1,9 +1,9 @@
 /**
- * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten callers at a time: over HTTP
- * to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
+ * `npm run bench:sqs`: messages sent, and received and deleted, in batches of ten, by ten and by forty callers at a time:
+ * over HTTP to Fencepost (durable, signed) and to fauxqs (in memory), and by pg-boss's own API on the same PostgreSQL. In
  * interleaved rounds, all on the same Node; what is told are medians and ratios of one run.
  *
- *     npm run bench:sqs [-- --messages 20000 --rounds 3 --callers 10 --json]
+ *     npm run bench:sqs [-- --messages 20000 --rounds 5 --callers 10,40 --json]
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -16,14 +16,13 @@ import { answer, node24, peers } from './system.js'
 const { values: given } = parseArgs({
   options: {
     messages: { type: 'string', default: '20000' },
-    rounds: { type: 'string', default: '3' },
-    callers: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '5' },
+    callers: { type: 'string', default: '10,40' },
     json: { type: 'boolean', default: false },
   },
 })
 const messages = Math.ceil(Number(given.messages) / 10) * 10
 const rounds = Number(given.rounds)
-const callers = Number(given.callers)
 const body = JSON.stringify({ order: 'o-1', note: 'x'.repeat(80) })
 const say = given.json ? () => {} : (text: string) => console.log(text)
 
@@ -39,6 +38,7 @@ interface Round {
 /** The callers of an endpoint that speaks SQS, in a process of their own. */
 async function overHttp(
   endpoint: string,
+  callers: number,
 ): Promise<{ round(analyze: () => Promise<unknown>): Promise<Round>; end(): Promise<unknown> }> {
   const arguments_ = JSON.stringify({ endpoint, messages, callers, body })
   const caller = fork(join(import.meta.dirname, 'sqs-caller.js'), [arguments_], { execPath: node24, execArgv: [] })
@@ -65,10 +65,10 @@ interface System {
   readonly end: () => Promise<unknown>
 }
 
-async function fencepostSystem(url: string, db: Database): Promise<System> {
+async function fencepostSystem(url: string, db: Database, callers: number): Promise<System> {
   const server = fork(join(import.meta.dirname, 'sqs-server.js'), [url, schema], { execPath: node24, execArgv: [] })
   const { port } = await answer<{ port: number }>(server)
-  const callersOf = await overHttp(`http://127.0.0.1:${port}`)
+  const callersOf = await overHttp(`http://127.0.0.1:${port}`, callers)
   const round = async () => {
     await db.once(
       `truncate fencepost.job, fencepost.ready, fencepost.waiting, fencepost.leased, fencepost.finished, fencepost.attempt,
@@ -79,17 +79,17 @@ async function fencepostSystem(url: string, db: Database): Promise<System> {
   return { round, end: () => callersOf.end().then(() => ended(server)) }
 }
 
-async function fauxqsSystem(): Promise<System> {
+async function fauxqsSystem(callers: number): Promise<System> {
   const server = fork(join(peers, 'fauxqs-server.js'), { execPath: node24, execArgv: [] })
   const { port } = await answer<{ port: number }>(server)
-  const callersOf = await overHttp(`http://127.0.0.1:${port}`)
+  const callersOf = await overHttp(`http://127.0.0.1:${port}`, callers)
   return {
     round: () => callersOf.round(() => Promise.resolve()),
     end: () => callersOf.end().then(() => ended(server)),
   }
 }
 
-async function pgBossSystem(url: string): Promise<System> {
+async function pgBossSystem(url: string, callers: number): Promise<System> {
   const arguments_ = JSON.stringify({ url, messages, callers, body })
   const program = fork(join(peers, 'pg-boss-batches.js'), [arguments_], { execPath: node24, execArgv: [] })
   await answer(program)
@@ -112,11 +112,12 @@ const p99 = (phases: readonly Phase[]) => {
   return all[Math.floor(all.length * 0.99)] as number
 }
 
-async function bench(url: string, db: Database) {
+async function bench(url: string, db: Database, callers: number) {
+  say(`${callers} callers`)
   const systems = {
-    fencepost: await fencepostSystem(url, db),
-    'pg-boss': await pgBossSystem(url),
-    fauxqs: await fauxqsSystem(),
+    fencepost: await fencepostSystem(url, db, callers),
+    'pg-boss': await pgBossSystem(url, callers),
+    fauxqs: await fauxqsSystem(callers),
   }
   const found: Record<string, Round[]> = { fencepost: [], 'pg-boss': [], fauxqs: [] }
   // The first round is for their compilers.
@@ -147,16 +148,23 @@ async function bench(url: string, db: Database) {
     { name: 'sent, share of fauxqs', value: against('fauxqs', 'send') },
     { name: 'received and deleted, share of fauxqs', value: against('fauxqs', 'receive') },
   ]
-  return { rows, goals }
+  return { callers, rows, goals }
 }
 
 if (!existsSync(node24)) {
   say('Installing the peers …')
   execFileSync('npm', ['ci', '--prefix', peers], { stdio: given.json ? 'ignore' : 'inherit' })
 }
-const figures = await onServer(bench)
+const figures = await onServer(async (url, db) => {
+  const all = []
+  for (const callers of given.callers.split(',')) all.push(await bench(url, db, Number(callers)))
+  return all
+})
 if (given.json) console.log(JSON.stringify(figures, null, 2))
 else {
-  console.table(figures.rows)
-  console.table(figures.goals)
+  for (const { callers, rows, goals } of figures) {
+    console.log(`${callers} callers`)
+    console.table(rows)
+    console.table(goals)
+  }
 }

@@ -119,7 +119,7 @@ begin
       select 'lease', c.job_id, c.lease_id, c.nonce, case when c.started then 'started' else 'held' end,
              null::fencepost.outcome, c.losses > 0, c.task, c.payload, c.queue, c.priority, c.tries, c.failures,
              c.losses, c.releases, c.failures_max, c.lease_ms,
-             (extract(epoch from c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at, c.policy
+             (date_part('epoch', c.expires_at - fencepost.clock()) * 1000)::integer, c.created_at, c.policy
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end) c;

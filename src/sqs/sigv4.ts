@@ -1,4 +1,4 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Claim, claimOf } from './sigv4-claim.js'
 import { SqsError } from './sqs-error.js'
@@ -152,14 +152,18 @@ function signatureOf(claim: Claim, canonical: string, secret: string): string {
 }
 
 /** The same for all requests of a key on one day: the last ones are kept. */
-const signingKeys = new Map<string, Buffer>()
+const signingKeys = new Map<string, KeyObject>()
 const signingKeysMax = 1_000
 
-function signingKey(secret: string, scope: readonly string[]): Buffer {
+function signingKey(secret: string, scope: readonly string[]): KeyObject {
   const name = JSON.stringify([secret, ...scope])
   const known = signingKeys.get(name)
   if (known) return known
-  const key = scope.reduce<Buffer>((parent, part) => hmac(parent, part), Buffer.from(`AWS4${secret}`, 'utf8'))
+  // As bytes, a key takes Node 24 seven times as long as the digest itself, each time.
+  const key = scope.reduce(
+    (parent, part) => createSecretKey(hmac(parent, part)),
+    createSecretKey(`AWS4${secret}`, 'utf8'),
+  )
   if (signingKeys.size >= signingKeysMax) signingKeys.clear()
   signingKeys.set(name, key)
   return key
@@ -169,7 +173,7 @@ function sha256(data: string | Uint8Array): string {
   return hash('sha256', data)
 }
 
-function hmac(key: Buffer, text: string): Buffer {
+function hmac(key: KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest()
 }
 

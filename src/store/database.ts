@@ -68,6 +68,8 @@ export class Database {
       max: options.poolSize ?? defaults.poolSize,
       application_name: options.applicationName ?? 'fencepost',
       connectionTimeoutMillis: 10_000,
+      // A new session reads the catalogue and plans every move for the first time: 10 ms each.
+      idleTimeoutMillis: 60_000,
       keepAlive: true,
       // guard: database.statement_limit
       ...(options.statementMsMax !== undefined && { query_timeout: options.statementMsMax }),

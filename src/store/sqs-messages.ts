@@ -105,8 +105,8 @@ export async function receiveMessages(
   const turn = ++turns // guard: sqs-messages.receive_turn
   const rows = await db.move<Received & { answer: 'received' | 'no_queue' | 'over_limit' }>(
     `select answer, queue_id as "queueId", job_id as "jobId", lease_id as "leaseId", nonce, tries, seq,
-            (extract(epoch from created_at) * 1000)::bigint as "createdMs",
-            (extract(epoch from received_at) * 1000)::bigint as "receivedMs", payload, dead_from as "deadFrom"
+            (date_part('epoch', created_at) * 1000)::bigint as "createdMs",
+            (date_part('epoch', received_at) * 1000)::bigint as "receivedMs", payload, dead_from as "deadFrom"
      from fencepost.sqs_receive($1, $2, $3, $4, $5, $6, $7, $8)`,
     // guard: sqs-messages.receive_again
     (again) => [ask.queue, ask.max, ask.visibleMs, ask.receiver, ask.attempt, ask.inFlightMax, turn, again],

@@ -31,10 +31,10 @@ export function encodeReceipt(receipt: Receipt): string {
   if (!isReceipt(receipt)) throw new RangeError(`no receipt handle can hold ${JSON.stringify(receipt)}`)
   const bytes = Buffer.alloc(at.end)
   bytes.writeUInt8(version, 0)
-  bytes.writeBigUInt64BE(BigInt(queueId), at.queueId)
+  writeSafeInteger(bytes, queueId, at.queueId)
   bytes.write(jobId.replaceAll('-', ''), at.jobId, 'hex')
-  bytes.writeBigUInt64BE(BigInt(leaseId), at.leaseId)
-  bytes.writeBigUInt64BE(BigInt(nonce), at.nonce)
+  writeSafeInteger(bytes, leaseId, at.leaseId)
+  writeSafeInteger(bytes, nonce, at.nonce)
   bytes.writeUInt32BE(tries, at.tries)
   bytes.writeUInt32BE(checksum(bytes), at.checksum)
   return bytes.toString('base64url')
@@ -57,18 +57,33 @@ function readReceipt(text: string): Receipt | undefined {
   if (checksum(bytes) !== bytes.readUInt32BE(at.checksum)) return undefined
   const hex = bytes.toString('hex', at.jobId, at.leaseId)
   const receipt = {
-    queueId: Number(bytes.readBigUInt64BE(at.queueId)),
-    jobId: hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-    leaseId: Number(bytes.readBigUInt64BE(at.leaseId)),
-    nonce: Number(bytes.readBigUInt64BE(at.nonce)),
+    queueId: readInteger(bytes, at.queueId),
+    jobId: `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`,
+    leaseId: readInteger(bytes, at.leaseId),
+    nonce: readInteger(bytes, at.nonce),
     tries: bytes.readUInt32BE(at.tries),
   }
   return isReceipt(receipt) ? receipt : undefined
 }
 
 function isReceipt({ queueId, jobId, leaseId, nonce, tries }: Receipt): boolean {
-  const fits = [queueId, leaseId, nonce].every((value) => Number.isSafeInteger(value) && value >= 0)
+  const fits = isSafe(queueId) && isSafe(leaseId) && isSafe(nonce)
   return fits && uuid.test(jobId) && Number.isInteger(tries) && tries >= 0 && tries <= triesMax
+}
+
+function isSafe(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+/** In eight bytes, by halves: with a BigInt for each, handles took half as long again. */
+function writeSafeInteger(bytes: Buffer, value: number, offset: number): void {
+  bytes.writeUInt32BE(Math.floor(value / 2 ** 32), offset)
+  bytes.writeUInt32BE(value % 2 ** 32, offset + 4)
+}
+
+/** Not exact, and then not safe, beyond what a number can hold. */
+function readInteger(bytes: Buffer, offset: number): number {
+  return bytes.readUInt32BE(offset) * 2 ** 32 + bytes.readUInt32BE(offset + 4)
 }
 
 function checksum(bytes: Buffer): number {
