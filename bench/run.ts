@@ -31,7 +31,7 @@ const { values: given } = parseArgs({
 const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
 const scale = Number(given.scale ?? (given.quick ? 0.3 : 1))
 /** A quick run is for a look: these are the systems whose figures matter most. */
-const leftOutInQuick = /bullmq|work$|local queue 2000|fetch 2000/
+const leftOutInQuick = /bullmq|DBOS|work$|local queue 2000|fetch 2000/
 const say = given.json ? () => {} : (text: string) => process.stderr.write(`${text}\n`)
 const directory = join(import.meta.dirname, 'results')
 const results = new Results(join(directory, given.quick ? 'quick.jsonl' : 'full.jsonl'), given.resume)
@@ -43,6 +43,7 @@ const programs: Record<string, Record<string, unknown> & { system: string }> = {
   'pg-boss': { system: 'pg-boss' },
   'bullmq on Redis': { system: 'bullmq', on: 'redis' },
   'bullmq on PostgreSQL': { system: 'bullmq', on: 'postgres' },
+  DBOS: { system: 'dbos' },
 }
 const about: Record<string, { versions: Readonly<Record<string, string>>; settings: string }> = {}
 const cannot: Record<string, string> = {}

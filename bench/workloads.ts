@@ -21,7 +21,7 @@ export interface Workload {
 }
 
 const fencepost = 'fencepost'
-const postgresPeers = ['graphile-worker', 'pg-boss', 'bullmq on PostgreSQL'] as const
+export const postgresPeers = ['graphile-worker', 'pg-boss', 'bullmq on PostgreSQL', 'DBOS'] as const
 const all = [fencepost, ...postgresPeers, 'bullmq on Redis']
 
 /** A full table, analyzed, and what it takes to empty it. */
@@ -97,6 +97,7 @@ const best: Workload = {
     drain('pg-boss, work', 'pg-boss', 5_000, { concurrency: 1_000, by: 'work' }),
     drain('bullmq on Redis', 'bullmq on Redis', 50_000, { concurrency: 100 }),
     drain('bullmq on PostgreSQL', 'bullmq on PostgreSQL', 5_000, { concurrency: 100 }),
+    drain('DBOS', 'DBOS', 2_000, { concurrency: 100 }),
   ],
 }
 
@@ -109,6 +110,7 @@ const atTen: Workload = {
     drain('graphile-worker, local queue 50', 'graphile-worker', 20_000, { concurrency: 10, localQueue: 50 }),
     drain('pg-boss', 'pg-boss', 20_000, { concurrency: 10, batch: 3 }),
     drain('bullmq on PostgreSQL', 'bullmq on PostgreSQL', 2_000, { concurrency: 10 }),
+    drain('DBOS', 'DBOS', 1_000, { concurrency: 10 }),
     drain('bullmq on Redis', 'bullmq on Redis', 20_000, { concurrency: 10 }),
   ],
 }
@@ -135,7 +137,7 @@ const fiveMs: Workload = {
 
 const latency: Workload = {
   name: 'latency at 100 jobs/s',
-  runs: [fencepost, 'graphile-worker', 'pg-boss', 'bullmq on PostgreSQL', 'bullmq on Redis'].map((label) => ({
+  runs: all.map((label) => ({
     label,
     run: async (stage) => {
       const system = await stage.system(label)

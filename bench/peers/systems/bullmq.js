@@ -8,11 +8,11 @@ const { version } = JSON.parse(readFileSync(new URL('../node_modules/bullmq/pack
 
 export async function open({ url, redisPort, on }) {
   const schema = 'bench_bullmq'
-  const place =
+  const [connection, backend] =
     on === 'postgres'
-      ? { backend: createPostgresBackend({ connectionString: url, schema }) }
-      : { connection: { host: '127.0.0.1', port: redisPort } }
-  const jobs = new Queue(queue, place)
+      ? [{ connectionString: url, schema, migrate: true, max: 10 }, createPostgresBackend]
+      : [{ host: '127.0.0.1', port: redisPort }, undefined]
+  const jobs = new Queue(queue, { connection }, backend)
   await jobs.waitUntilReady()
   return {
     versions: { bullmq: version },
@@ -29,11 +29,8 @@ export async function open({ url, redisPort, on }) {
       ),
     add: (n, data = { n }) => jobs.add(queue, data, { removeOnComplete: true }),
     async work({ concurrency }, handle) {
-      const worker = new Worker(queue, ({ data }) => handle(data), {
-        ...place,
-        concurrency,
-        removeOnComplete: { count: 0 },
-      })
+      const options = { connection, concurrency, removeOnComplete: { count: 0 } }
+      const worker = new Worker(queue, ({ data }) => handle(data), options, backend)
       worker.on('error', () => {})
       await worker.waitUntilReady()
       return { stop: () => worker.close() }
