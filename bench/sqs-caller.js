@@ -12,11 +12,11 @@ const accessKeyId = 'AKIABENCH'
 const secret = 'secret'
 const region = 'us-east-1'
 
-const { endpoint, messages, callers, body } = JSON.parse(process.argv[2])
+const { endpoint, messages, callers, body: MessageBody } = JSON.parse(process.argv[2])
 /** Connections on which no request is under way. */
 const idle = []
 const { hostname, port, host } = new URL(endpoint)
-const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody: body }))
+const Entries = Array.from({ length: 10 }, (_, n) => ({ Id: String(n), MessageBody }))
 
 /** One request at a time; of an answer, the status, the length and the body. */
 class Connection {
@@ -42,7 +42,7 @@ class Connection {
     if (headEnd < 0) return
     const head = this.#read.latin1Slice(0, headEnd)
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1])
-    if (Number.isNaN(length)) return this.#waiting.reject(new Error(`an answer without a length:\n${head}`))
+    if (Number.isNaN(length)) throw new Error(`an answer without a length:\n${head}`)
     if (this.#read.length < headEnd + 4 + length) return
     const body = this.#read.utf8Slice(headEnd + 4, headEnd + 4 + length)
     this.#read = this.#read.subarray(headEnd + 4 + length)

@@ -57,7 +57,7 @@ begin
   select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1),
          (select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
           from ended g cross join lateral unnest(g.gates) as k
-          where g.gates is not null and (g.overrun is null or k <> all (g.overrun)))
+          where g.gates is not null and (g.overrun is null or k <> all (g.overrun))) -- guard: finish.overrun
   into v_jobs, v_leases, v_nonces, v_retried, v_freed
   from ended e;
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { packageVersion } from '../package-root.js'
 import { auditCommand } from './audit.js'
+import { benchCommand } from './bench.js'
 import { devCommand } from './dev.js'
 import { enqueueCommand } from './enqueue.js'
 import { gatesCommand } from './gates.js'
@@ -32,6 +33,7 @@ const commands = [
   sqsCommand,
   auditCommand,
   labCommand,
+  benchCommand,
   devCommand,
 ]
 

@@ -1,13 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import { packageRoot } from '../package-root.js'
 import { Database } from '../store/database.js'
-import { unreachable } from '../store/database-errors.js'
-import { migrate } from '../store/migrator.js'
 import { inSchema } from '../store/schema-name.js'
+import { ScratchSchema } from '../store/scratch-schema.js'
 import type { ActorOptions } from './actor.js'
 import type { Answer, Cue } from './actor-process.js'
 import { FaultProxy } from './fault-proxy.js'
@@ -15,41 +13,31 @@ import { installLabClock } from './lab-clock.js'
 import { installLabReplace } from './lab-replace.js'
 import { installOutsideWorld, outsideOf } from './outside-world.js'
 
-const schemaPrefix = 'fencepost_lab_'
-
 /** A scratch schema with its own clock, and the processes that play in it. Striking it leaves nothing behind. */
 export class Stage {
   readonly schema: string
   readonly db: Database
   readonly #url: string
+  readonly #scratch: ScratchSchema
   readonly #control: pg.Client
   readonly #players = new Map<string, Player>()
 
-  private constructor(url: string, schema: string, control: pg.Client) {
+  private constructor(url: string, scratch: ScratchSchema) {
     this.#url = url
-    this.schema = schema
-    this.#control = control
-    this.db = new Database({ url, schema, poolSize: 2, applicationName: 'fencepost lab' })
+    this.schema = scratch.name
+    this.#scratch = scratch
+    this.#control = scratch.session
+    this.db = new Database({ url, schema: scratch.name, poolSize: 2, applicationName: 'fencepost lab' })
   }
 
   /** `naive` is SQL that replaces the functions of a guard. */
   static async build(url: string, naive: string | undefined): Promise<Stage> {
-    const control = new pg.Client({ connectionString: url, application_name: 'fencepost lab' })
-    control.on('error', () => {})
-    await control.connect().catch((error: unknown) => {
-      throw unreachable(error)
-    })
-    await strikeAbandoned(control)
-    const schema = `${schemaPrefix}${randomBytes(6).toString('hex')}`
-    // Held as long as this stage stands: they tell the next one that the schema is in use, and close the pause points.
-    await control.query(
-      `select pg_advisory_lock(hashtext('lab'), hashtext($1)),
-              pg_advisory_lock(hashtext('lab_pause'), hashtext($1))`,
-      [schema],
-    )
-    const stage = new Stage(url, schema, control)
+    const scratch = await ScratchSchema.make(url, 'lab', outsideOf)
+    const { name: schema, session: control } = scratch
+    const stage = new Stage(url, scratch)
     try {
-      await migrate({ url, schema })
+      // Held as long as this stage stands: it closes the pause points.
+      await control.query(`select pg_advisory_lock(hashtext('lab_pause'), hashtext($1))`, [schema])
       await installLabClock(control, schema)
       await installLabReplace(control, schema)
       await installOutsideWorld(control, schema)
@@ -123,8 +111,7 @@ export class Stage {
   async strike(): Promise<void> {
     await Promise.all([...this.#players.values()].map((player) => player.kill()))
     await this.db.close()
-    await dropSchemas(this.#control, this.schema)
-    await this.#control.end()
+    await this.#scratch.drop()
   }
 }
 
@@ -139,27 +126,6 @@ async function replaceGuard(control: pg.Client, schema: string, naive: string): 
   await control.query(inSchema(naive, schema))
   const added = (await functions()).rows.find(({ name, n }) => n > (before.get(name) ?? 1))
   if (added) throw new Error(`the naïve ${added.name}() has other parameters than the one that it is to replace`)
-}
-
-async function dropSchemas(control: pg.Client, schema: string): Promise<void> {
-  await control.query(`drop schema if exists ${outsideOf(schema)}, "${schema}" cascade`)
-}
-
-/** Scratch schemas of a lab that was killed: nobody holds their lock any more. */
-async function strikeAbandoned(control: pg.Client): Promise<void> {
-  const { rows } = await control.query<{ schema: string }>(
-    `select nspname as schema from pg_namespace where nspname like $1`,
-    [`${schemaPrefix.replaceAll('_', '\\_')}%`],
-  )
-  for (const { schema } of rows) {
-    const lock = await control.query<{ free: boolean }>(
-      `select pg_try_advisory_lock(hashtext('lab'), hashtext($1)) as free`,
-      [schema],
-    )
-    if (!lock.rows[0]?.free) continue
-    await dropSchemas(control, schema)
-    await control.query(`select pg_advisory_unlock(hashtext('lab'), hashtext($1))`, [schema])
-  }
 }
 
 /** One actor's process, and the proxy through which it speaks to the server. */

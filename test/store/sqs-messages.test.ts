@@ -38,6 +38,20 @@ describe('a message of a standard queue', () => {
     await sound()
   })
 
+  it('does not become visible because another does', async () => {
+    const { send, receive, advance, sound } = await setupSqs({ visibilityTimeout: 5 })
+    const [one, other] = [anEntry(), anEntry()]
+    await send(one)
+    await receive()
+    await advance(3_000)
+    await send(other)
+    expect(await receive()).toMatchObject([{ jobId: other.id, tries: 1 }])
+    await advance(2_001)
+    expect(await receive()).toMatchObject([{ jobId: one.id, tries: 2 }])
+    expect(await receive()).toEqual([])
+    await sound()
+  })
+
   it('is deleted by a receipt that has run out, as long as nobody has received it again', async () => {
     const { db, send, receive, remove, see, advance, sound } = await setupSqs({ visibilityTimeout: 5 })
     const [late, later] = [anEntry(), anEntry()]
