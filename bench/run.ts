@@ -2,7 +2,7 @@
  * `npm run bench`: Fencepost beside what people would pick instead, on one machine and one server, in interleaved rounds,
  * so that what disturbs one disturbs all. Every system runs in a process of its own, on the same Node, by its public API.
  *
- *     npm run bench [-- --quick] [--rounds 3] [--only 'no-op'] [--scale 0.1] [--resume] [--json]
+ *     npm run bench [-- --quick] [--rounds 3] [--only 'no-op'] [--scale 0.1] [--resume] [--json] [--write]
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { joinEmbeddedServer } from '../src/embedded/embedded-server.js'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
-import { plotOf } from './plot.js'
+import { plotsOf, type Told, writePage } from './report.js'
 import { startRedis } from '../src/lab/peer-redis.js'
 import { Results } from './results.js'
 import { node24, peers, System } from './system.js'
@@ -26,6 +26,7 @@ const { values: given } = parseArgs({
     only: { type: 'string', multiple: true },
     resume: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 })
 const rounds = Number(given.rounds ?? (given.quick ? 1 : 3))
@@ -129,14 +130,13 @@ async function main(): Promise<void> {
 }
 
 function tell(): void {
-  const goals = goalsOf(results).filter(({ value }) => value !== undefined)
   const rows = results.summary()
-  for (const { name } of workloads) {
-    const plot = plotOf(name, rows)
-    if (plot) writeFileSync(join(directory, `${name.replaceAll(/\W+/g, '-')}.svg`), plot)
-  }
+  const goals = goalsOf(results).filter(({ value }) => value !== undefined)
+  const told: Told = { systems: about, cannot, rows, goals }
+  for (const { file, svg } of plotsOf(told)) writeFileSync(join(directory, file), svg)
+  if (given.write) writePage(told, join(import.meta.dirname, '..', 'docs', 'internals'))
   if (given.json) {
-    console.log(JSON.stringify({ systems: about, cannot, rows, goals }, null, 2))
+    console.log(JSON.stringify(told, null, 2))
     return
   }
   console.table(about)
