@@ -227,7 +227,8 @@ begin
   set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
       total = coalesce(jsonb_array_length(t.items), 1)
   where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal;
-  delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_task.run_id, p_task.task, p_task.ordinal);
+  delete from fencepost.halt h -- guard: control_run.reopen_halt
+  where h.key = 'gate:' || fencepost.run_gate(p_task.run_id, p_task.task, p_task.ordinal);
   select array_agg(r.job_id) into v_retried
   from fencepost.retry(
     array(select fencepost.item_id(p_task.run_id, p_task.task, p_task.ordinal, i) from generate_series(0, p_task.dispatched - 1) as i),

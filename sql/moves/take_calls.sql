@@ -186,6 +186,6 @@ begin
     update fencepost.run r
     set progress = jsonb_set(r.progress, '{cutOff}', coalesce(r.progress -> 'cutOff', '[]') || coalesce(
       (select jsonb_agg(jsonb_build_object('task', e.task, 'ordinal', e.ordinal, 'status', e.state)) from ended e), '[]'))
-    where r.id = v_run;
+    where r.id = v_run; -- guard: take_calls.cut_off
   end loop;
 end $$;

@@ -62,7 +62,6 @@ begin
       select p into v_pause
       from unnest(v_paused) as p
       where p in ('pause:queue:' || v_row.queue, 'pause:task:' || v_row.task)
-        and p <> v_row.gate
         and fencepost.may_step_aside(v_row.gates, v_row.held) -- guard: take_waiters.may_step_aside
       order by p
       limit 1;

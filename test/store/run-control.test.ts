@@ -111,6 +111,48 @@ tasks: [{ name: each, action: item, with_items: ${JSON.stringify(items)}, concur
 })
 
 describe('rerun', () => {
+  it('goes on with what was cut off when nobody could advance the run any more', async () => {
+    const { db, start, steps, runItems, stateOf, sql } = await setupRunMoves()
+    const run = await start(`
+name: two
+tasks: [{ name: one, action: one }, { name: each, action: item, with_items: [1, 2] }]
+`)
+    await steps.advanceAll()
+    await steps.signal(run, 'look')
+    await sql('update fencepost.run set advance_tries = 20')
+    await takeCalls(db, [], 20)
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    await rerun(db, run, 'one', { reset: false, later: [] })
+
+    await steps.advanceAll()
+    expect(await runItems(['one', 'item'])).toBe(3)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('lets through the gate of a list those that its failure had kept waiting', async () => {
+    const { db, start, steps, runItems, stateOf, sql } = await setupRunMoves()
+    const run = await start(`
+name: narrow
+tasks: [{ name: each, action: item, with_items: [1, 2], concurrency: 1 }]
+`)
+    await steps.advanceAll()
+    await runItems(['item'], 'fail')
+    await sql('update fencepost.run set advance_tries = 20')
+    await takeCalls(db, [], 20)
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    await rerun(db, run, 'each', { reset: false, later: [] })
+
+    for (let n = 0; n < 2; n++) {
+      await steps.advanceAll()
+      expect(await runItems(['item'])).toBe(1)
+    }
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+
   it('of two at the same time happens once', async () => {
     const world = await setupRunMoves()
     const { start, steps, runItems, sql } = world
