@@ -327,10 +327,10 @@ it('gives up on a lease that an open transaction holds before the client does, a
   await holder.begin()
   await holder.query('select 1 from fencepost.leased for update')
 
-  const finish = [{ ...lease, resultText: '1' }]
-  await expect(turn(worker, { finish })).rejects.toThrow('lock timeout')
+  const said = { finish: [{ ...lease, resultText: '1' }] }
+  await expect(turn(worker, said)).rejects.toThrow('lock timeout')
 
   await holder.commit()
-  await turn(worker, { finish })
+  await turn(worker, said)
   expect(await bundle.see(lease.jobId)).toMatchObject({ outcome: 'succeeded' })
 })
