@@ -117,7 +117,7 @@ begin
 
     -- A new statement: what was received while the first one waited is in flight now.
     perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null and l.seq <= v_until
-    order by l.lease_id
+    order by l.lease_id -- guard: sqs_queue.clear_order
     for update;
     with gone as (
       delete from fencepost.leased l

@@ -8,8 +8,10 @@ import {
   type Send,
   sendMessages,
 } from '../../src/store/sqs-messages.js'
+import { purgeQueue } from '../../src/store/sqs-queues.js'
 import { type Ledger, registerServer } from '../../src/store/sqs-servers.js'
 import { reapExpired } from '../../src/store/worker.js'
+import { leaseIsFree } from '../harness/answers.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
@@ -288,5 +290,44 @@ describe('a group with two of its messages in flight', () => {
 
     expect((await receive()).map(({ jobId }) => jobId)).toEqual([a.id, c.id])
     await sound()
+  })
+})
+
+describe('leases of several messages', () => {
+  /** Two messages in flight; somebody is at the first. */
+  async function setupHeld() {
+    const bundle = await setupSqs()
+    await bundle.send(anEntry(), anEntry())
+    const [first, second] = await bundle.receive()
+    if (!first || !second) throw new Error('there were no two messages')
+    const [holder, waiter] = [await Session.open(bundle), await Session.open(bundle)]
+    const hold = async () => {
+      await holder.begin()
+      await holder.query('select 1 from fencepost.leased where lease_id = $1 for update', [first.leaseId])
+    }
+    /** What waits for the first must not hold the second: who has locked the first may want it next. */
+    const waits = async (waiting: Promise<unknown>) => {
+      await untilBlocked(bundle.sql, waiter.pid, waiting)
+      expect(await bundle.sql(leaseIsFree, [second.leaseId])).toEqual([{ free: true }])
+      await holder.rollback()
+      return waiting
+    }
+    return { ...bundle, first, second, waiter, hold, waits }
+  }
+
+  it('are made to last longer in their order, whatever the order of the receipts', async () => {
+    const { first, second, waiter, hold, waits } = await setupHeld()
+    await hold()
+
+    const changes = [second, first].map((receipt) => ({ ...receipt, visibleMs: 60_000 }))
+    expect(await waits(changeVisibility(waiter, 'q', changes))).toEqual(['changed', 'changed'])
+  })
+
+  it('are ended by a purge in their order, whenever they run out', async () => {
+    const { first, waiter, change, hold, waits } = await setupHeld()
+    await change(60_000, first) // now it is the last to run out
+    await hold()
+
+    expect(await waits(purgeQueue(waiter, 'q', 60_000))).toBe('purged')
   })
 })
