@@ -190,7 +190,7 @@ export class Database {
     try {
       return await this.#query({ text, values, name: this.#nameOf(text) })
     } catch (error) {
-      if (!isNotPrepared(error)) throw error
+      if (!isNotPrepared(error)) throw error // guard: database.not_prepared
       this.#prepares = false
       return this.#query({ text, values })
     }

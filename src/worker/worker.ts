@@ -301,7 +301,7 @@ export class Worker {
     clearTimeout(this.#waitTimer)
     this.#stopHearing()
     const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
-    const drained = within(this.#graceMs, this.#quiet())
+    const drained = within(this.#graceMs, this.#quiet()) // guard: worker.grace_max
     // A claim that is still on its way must not take up again what is given back.
     const background = [this.#lookout.stop(), this.#maintenance.stop(), this.#advancer.stop()]
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
