@@ -293,7 +293,7 @@ begin
     perform fencepost.call_runs(array[p_run_id]);
   else
     -- It is just being changed: look again in a moment.
-    insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
+    insert into fencepost.timer (run_id, due_at, task, ordinal, kind) -- guard: advance.watch_later
     values (p_run_id, fencepost.clock(), p_watch ->> 'task', (p_watch ->> 'ordinal')::integer, 'watch');
   end if;
 end $$;

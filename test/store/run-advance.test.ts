@@ -4,6 +4,7 @@ import { promoteDue, wake } from '../../src/store/control.js'
 import { claim } from '../../src/store/lease.js'
 import { fail, finish, park } from '../../src/store/settle.js'
 import type { Change } from '../../src/workflow/run.js'
+import { setupRunEnding } from '../harness/run-ending.js'
 import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
 
@@ -245,6 +246,31 @@ tasks: [{ name: watch, wait_for: { run: "{{ parameters.run }}" } }]
     await steps.advanceAll()
 
     expect(await stateOf(watched)).toMatchObject({ state: 'succeeded' })
+    expect(await stateOf(watcher)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
+describe('watching', () => {
+  it('looks again at a run that somebody is just changing', async () => {
+    const world = await setupRunEnding('ends')
+    const { db, run, session, hand, start, steps, stateOf } = world
+    const watcher = await start(
+      `
+name: watcher
+parameters: { run: string }
+tasks: [{ name: watch, wait_for: { run: "{{ parameters.run }}" } }]
+`,
+      undefined,
+      { run },
+    )
+    await session.begin()
+    expect(await hand.advance()).toBe('advanced') // it has ended, and nobody sees it yet
+    expect(await steps.advanceAll()).toBe('advanced')
+    await session.commit()
+    await ringTimers(db)
+
+    await steps.advanceAll()
+
     expect(await stateOf(watcher)).toMatchObject({ state: 'succeeded' })
   })
 })
