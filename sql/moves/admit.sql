@@ -167,7 +167,7 @@ begin
                           where n.gate = q.gate and n.fresh and n.on_full <> 'wait'
                             and n.on_full = 'replace')) -- guard: admit.replace
           order by q.seq
-          for update skip locked))
+          for update skip locked)) -- guard: admit.discard_skip_locked
         returning w.*
       ), put as (
         insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason)
@@ -237,8 +237,8 @@ begin
   group by c.key, c.declared_by
   order by c.key;
   if found then
-    perform pg_notify('fencepost.ready', '')
+    perform pg_notify('fencepost.ready', '') -- guard: admit.notify
     where exists (select 1 from fencepost.sleeper)
-      or current_setting('transaction_isolation') <> 'read committed';
+      or current_setting('transaction_isolation') <> 'read committed'; -- guard: admit.notify_old_snapshot
   end if;
 end $$;

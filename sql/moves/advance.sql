@@ -96,7 +96,7 @@ begin
     task text, ordinal integer, ended boolean, total integer, dispatched integer, succeeded integer, failed integer,
     concurrency integer, via text, "viaOrdinal" integer, action text, state text, stop text, items jsonb, input jsonb,
     result jsonb, error jsonb)
-  on conflict (run_id, task, ordinal) do nothing;
+  on conflict (run_id, task, ordinal) do nothing; -- guard: advance.begun_once
   update fencepost.task_run t
   set state = u.state, ended_at = case when u.ended then v_now end, total = u.total, dispatched = u.dispatched,
       succeeded = u.succeeded, failed = u.failed, stop = u.stop, result = coalesce(u.result, t.result),
@@ -111,11 +111,11 @@ begin
     and t.ended_at is null; -- guard: advance.ended_once
   delete from fencepost.timer t
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
-  where u.ended and t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal;
+  where u.ended and t.run_id = p_run_id and t.task = u.task and t.ordinal = u.ordinal; -- guard: advance.timers
 
   delete from fencepost.watch w
   using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
-  where u.ended and w.run_id = p_run_id and w.task = u.task and w.ordinal = u.ordinal;
+  where u.ended and w.run_id = p_run_id and w.task = u.task and w.ordinal = u.ordinal; -- guard: advance.watches
   with opened as (
     delete from fencepost.halt h
     using jsonb_to_recordset(p_change -> 'update') as u(task text, ordinal integer, ended boolean)
@@ -153,12 +153,12 @@ begin
   -- heard of keeps its call.
   delete from fencepost.call c
   where c.ctid = any (array(
-      select k.ctid from fencepost.call k where k.run_id = p_run_id for update skip locked))
+      select k.ctid from fencepost.call k where k.run_id = p_run_id for update skip locked)) -- guard: advance.call_skip_locked
     and not exists (select 1 from fencepost.inbox i where i.run_id = p_run_id); -- guard: advance.call
   if v_more or exists (
     select 1 from fencepost.task_run t
-    where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched
-  ) and not exists (select 1 from fencepost.timer t where t.run_id = p_run_id and t.kind = 'stop') then
+    where t.run_id = p_run_id and t.ended_at is null and t.stop is not null and t.stopped < t.dispatched -- guard: advance.stop_all
+  ) and not exists (select 1 from fencepost.timer t where t.run_id = p_run_id and t.kind = 'stop') then -- guard: advance.stop_pause
     perform fencepost.call_runs(array[p_run_id]);
   end if;
   return true;
@@ -233,7 +233,7 @@ begin
       perform fencepost.cancel(array(select i from unnest(v_ids) as i where i <> all (v_held)), 'the run stops', false,
                                v_task.stop = 'all');
     end if;
-    if v_held = '{}' then
+    if v_held = '{}' then -- guard: advance.stop_later
       update fencepost.task_run t set stopped = v_to
       where t.run_id = p_run_id and t.task = v_task.task and t.ordinal = v_task.ordinal;
     else
@@ -260,13 +260,13 @@ begin
     select r.id from fencepost.run r
     where r.id = any (p_run_ids) and r.ended_at is null
     order by r.id
-    for no key update skip locked);
+    for no key update skip locked); -- guard: advance.stop_runs_held
   update fencepost.run r
   set state = 'cancelling', cancel_mode = 'cancel_running', revision = r.revision + 1, busy_until = null
   where r.id = any (v_mine) and (r.state <> 'cancelling' or r.cancel_mode <> 'cancel_running');
   perform fencepost.call_runs(v_mine);
   perform fencepost.resume_gates(v_mine);
-  return not exists (
+  return not exists ( -- guard: advance.stop_runs_later
     select 1 from fencepost.run r where r.id = any (p_run_ids) and r.ended_at is null and r.id <> all (v_mine));
 end $$;
 
@@ -293,7 +293,7 @@ begin
     perform fencepost.call_runs(array[p_run_id]);
   else
     -- It is just being changed: look again in a moment.
-    insert into fencepost.timer (run_id, due_at, task, ordinal, kind)
+    insert into fencepost.timer (run_id, due_at, task, ordinal, kind) -- guard: advance.watch_later
     values (p_run_id, fencepost.clock(), p_watch ->> 'task', (p_watch ->> 'ordinal')::integer, 'watch');
   end if;
 end $$;

@@ -70,7 +70,7 @@ begin
         exit;
       end if;
 
-      if not p_running then
+      if not p_running then -- guard: cancel.let_end
         if exists (select 1 from fencepost.leased l where l.job_id = v_job.id) then
           answer := 'running';
           exit;

@@ -138,11 +138,11 @@ begin
           select *
           from fencepost.ready q
           where q.queue = p_queue and q.priority = k.rank
-            and (v_tasks is null or q.task = any (v_tasks))
-            and (p_suspects is null or q.losses = 0)
+            and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.aged_tasks
+            and (p_suspects is null or q.losses = 0) -- guard: claim.aged_suspects
             and (p_tries_max is null or q.tries < p_tries_max)
-            and q.local_limit is null
-            and (v_free > 0 or q.gates is null) -- never ahead
+            and q.local_limit is null -- guard: claim.aged_group
+            and (v_free > 0 or q.gates is null) -- guard: claim.aged_not_ahead
             and q.seq <> all (v_passed)
           order by q.seq
           limit 1
@@ -154,7 +154,7 @@ begin
           select q.ctid
           from fencepost.ready q
           where q.queue = p_queue and q.priority = v_first.priority and q.seq = v_first.seq
-          for update skip locked);
+          for update skip locked); -- guard: claim.aged_skip_locked
         exit when v_rows <> '{}';
         v_passed := v_passed || v_first.seq;
       end loop;
@@ -198,7 +198,7 @@ begin
             and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
           order by q.priority, q.seq
           limit case when v_suspects then p_suspects else 0 end
-          for update skip locked
+          for update skip locked -- guard: claim.suspect_skip_locked
         )
         select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
                coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
@@ -269,7 +269,7 @@ begin
           and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))
         order by q.priority, q.seq
         limit v_ahead
-        for update skip locked);
+        for update skip locked); -- guard: claim.ahead_skip_locked
       v_rows := v_rows || v_more;
       v_ahead := v_ahead - cardinality(v_more);
     end loop;

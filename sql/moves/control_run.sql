@@ -73,7 +73,7 @@ begin
       error = case when r.state = 'failing' then r.error else
         jsonb_build_object('code', 'FP_RUN_CANCELLED', 'message', coalesce(p_reason, 'cancelled')) end
   where r.id = p_run_id and r.ended_at is null
-    and (r.state <> 'cancelling' or p_mode = 'cancel_running' and r.cancel_mode = 'allow_finish');
+    and (r.state <> 'cancelling' or p_mode = 'cancel_running' and r.cancel_mode = 'allow_finish'); -- guard: control_run.cancel_harder
   if not found then
     return query select * from fencepost.run_refused(p_run_id, 'cancelling');
     return;
@@ -178,12 +178,12 @@ declare
   v_reopened boolean := false;
 begin
   perform fencepost.durable(); -- guard: control_run.rerun_durable
-  select r.* into v_run from fencepost.run r where r.id = p_run_id for no key update;
+  select r.* into v_run from fencepost.run r where r.id = p_run_id for no key update; -- guard: control_run.rerun_lock
   if not found then
     return query select 'missing', null::text;
   elsif v_run.ended_at is null then -- guard: control_run.rerun_running
     return query select 'running', v_run.state;
-  elsif v_run.parent_id is not null then
+  elsif v_run.parent_id is not null then -- guard: control_run.rerun_item
     return query select 'item_of', v_run.state;
   elsif not exists (select 1 from fencepost.task_run t where t.run_id = p_run_id and t.task = p_task) then
     return query select 'never_reached', v_run.state;
@@ -227,7 +227,8 @@ begin
   set state = 'running', ended_at = null, failed = 0, stop = null, stopped = 0, error = null,
       total = coalesce(jsonb_array_length(t.items), 1)
   where t.run_id = p_task.run_id and t.task = p_task.task and t.ordinal = p_task.ordinal;
-  delete from fencepost.halt h where h.key = 'gate:' || fencepost.run_gate(p_task.run_id, p_task.task, p_task.ordinal);
+  delete from fencepost.halt h -- guard: control_run.reopen_halt
+  where h.key = 'gate:' || fencepost.run_gate(p_task.run_id, p_task.task, p_task.ordinal);
   select array_agg(r.job_id) into v_retried
   from fencepost.retry(
     array(select fencepost.item_id(p_task.run_id, p_task.task, p_task.ordinal, i) from generate_series(0, p_task.dispatched - 1) as i),

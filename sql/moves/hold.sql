@@ -9,7 +9,7 @@ language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: hold.durable
   update fencepost.leased l
   set expires_at = greatest(l.expires_at, fencepost.clock() + p_ms * interval '1 ms') -- guard: hold.length
   where l.lease_id = p_lease_id and l.job_id = p_job_id

@@ -43,7 +43,7 @@ begin
       where q.queue = p_queue and q.visible_at <= v_now -- guard: lose.visible
       order by q.visible_at
       limit p_limit
-      for update skip locked) end)
+      for update skip locked) end) -- guard: lose.visible_skip_locked
     returning l.*, l.started_at is not null as started -- guard: lose.started
   ), judged as (
     select o.*, case when o.outcome is not null then 0

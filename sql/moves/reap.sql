@@ -22,8 +22,8 @@ begin
   -- The first look of all follows no gap.
   insert into fencepost.pulse (beat_at)
   select fencepost.clock() - p_every_ms * interval '1 ms' where not exists (select 1 from fencepost.pulse)
-  on conflict do nothing;
-  select p.beat_at into v_beat from fencepost.pulse p for update skip locked;
+  on conflict do nothing; -- guard: reap.first_look
+  select p.beat_at into v_beat from fencepost.pulse p for update skip locked; -- guard: reap.one_looks
   if not found then
     return;
   end if;
@@ -40,7 +40,7 @@ begin
     from fencepost.leased l
     where greatest(l.lease_ms, 4 * p_every_ms) < 2 * v_gap_ms -- guard: reap.gap
     order by l.job_id
-    for no key update skip locked
+    for no key update skip locked -- guard: reap.skip_locked
   )
   update fencepost.leased l
   set expires_at = greatest(
@@ -56,7 +56,7 @@ begin
     perform fencepost.retire(w.id) from fencepost.worker w where w.seen_at < v_now - p_dead_ms * interval '1 ms';
     delete from fencepost.sleeper s
     where not exists (select 1 from fencepost.worker w where w.id = s.worker)
-      and not exists (select 1 from fencepost.sqs_server v where v.id = s.worker);
+      and not exists (select 1 from fencepost.sqs_server v where v.id = s.worker); -- guard: reap.sqs_sleepers
   end if;
 
   return query select * from fencepost.lose(p_limit);

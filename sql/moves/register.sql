@@ -11,7 +11,7 @@ language sql
 as $$
   insert into fencepost.worker (id, started_at, seen_at, pid, host, version, queues, tasks)
   values (p_worker, fencepost.clock(), fencepost.clock(), p_pid, p_host, p_version, p_queues, p_tasks)
-  on conflict (id) do update set seen_at = excluded.seen_at;
-  insert into fencepost.nudge (key, freed)
+  on conflict (id) do update set seen_at = excluded.seen_at; -- guard: register.again
+  insert into fencepost.nudge (key, freed) -- guard: register.nudge
   select g.key, 0 from fencepost.gate g where g.local_limit is not null and g.declared_limit is null
 $$;

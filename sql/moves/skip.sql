@@ -12,9 +12,9 @@ declare
   v_gates text[];
 begin
   perform fencepost.durable(); -- guard: skip.durable
-  update fencepost.delayed d set held = 0 where d.job_id = p_job_id and d.held > 0 returning d.gates into v_gates;
+  update fencepost.delayed d set held = 0 where d.job_id = p_job_id and d.held > 0 returning d.gates into v_gates; -- guard: skip.once
   if not found then
-    update fencepost.parked p set held = 0 where p.job_id = p_job_id and p.held > 0 returning p.gates into v_gates;
+    update fencepost.parked p set held = 0 where p.job_id = p_job_id and p.held > 0 returning p.gates into v_gates; -- guard: skip.parked_once
   end if;
   if found then
     perform fencepost.give_back(v_gates, 1::smallint, 0::smallint, null, p_own);

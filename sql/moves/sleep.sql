@@ -5,7 +5,7 @@
 create or replace function fencepost.sleep(p_worker text, p_queues text[]) returns void
 language sql
 as $$
-  insert into fencepost.sleeper (queue, worker) select q, p_worker from unnest(p_queues) as q on conflict do nothing
+  insert into fencepost.sleeper (queue, worker) select q, p_worker from unnest(p_queues) as q on conflict do nothing -- guard: sleep.again
 $$;
 
 create or replace function fencepost.awake(p_worker text, p_queues text[]) returns void

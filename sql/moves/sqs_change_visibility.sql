@@ -23,7 +23,7 @@ begin
     return query select null::integer, 'no_queue';
     return;
   end if;
-  perform 1 from fencepost.leased l where l.lease_id = any (p_lease_ids) order by l.lease_id for update;
+  perform 1 from fencepost.leased l where l.lease_id = any (p_lease_ids) order by l.lease_id for update; -- guard: sqs_change_visibility.lock_order
   v_now := fencepost.clock(); -- after the locks
   v_held := array(
     select a.n

@@ -31,7 +31,7 @@ begin
     perform fencepost.lose(1000, p_queue); -- guard: sqs_delete.expired
   end if;
   -- Twice at most: a lease that is there in the first look may run out and be taken back before it is locked.
-  for v_round in 1 .. 2 loop
+  for v_round in 1 .. 2 loop -- guard: sqs_delete.twice
     -- What has run out comes first, as cancel() locks: jobs that do not run before those that do.
     if p_queue not like '%.fifo' and exists (
       select 1 from unnest(p_lease_ids, v_answers) as a(lease_id, answer)
@@ -115,7 +115,7 @@ begin
   loop
     if v_ask.queue_id <> v_queue.id or v_ask.known is not true then
       v_answers[v_ask.n] := 'invalid';
-    elsif v_ask.ended then -- by this lease, after it had run out, by a purge, or for its age
+    elsif v_ask.ended then -- guard: sqs_delete.again (by this lease, after it had run out, by a purge, or for its age)
       v_answers[v_ask.n] := 'deleted';
     elsif p_queue like '%.fifo' then
       v_answers[v_ask.n] := 'expired';

@@ -3,7 +3,8 @@
 -- Goes on with one of the tasks that bring messages back from a dead-letter queue: ready → finished(discarded), and in the
 -- same transaction a new message of the same content, with a new id and counters that begin again, in the task's destination
 -- or the queue where the message came from. Counters never go back, and a message that kept its own would be dead at once.
--- From any number of servers. Locks: the task's row, skipping; rows of `ready`, skipping; then those of enqueue_many.
+-- From any number of servers. Locks: the task's row, skipping; rows of `ready`, skipping; the queues that they go to, shared,
+-- if they are free; then those of enqueue_many.
 create or replace function fencepost.sqs_move_messages(p_limit integer default 100) returns boolean
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -13,6 +14,7 @@ declare
   v_now timestamptz;
   v_limit integer := p_limit;
   v_moved integer;
+  v_rows tid[];
   v_lost text;
   v_new uuid[];
   v_old uuid[];
@@ -37,22 +39,33 @@ begin
   end if;
   v_limit := coalesce(v_task.per_second, p_limit); -- all that it may in this second: the next turn is in the next one
 
-  -- The queues that they go to, shared, against their deletion.
-  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), t.lock)
-  from (
-    select distinct hashtext(coalesce(v_task.destination, j.dead_from)) as lock
-    from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
-          order by r.priority, r.seq limit v_limit) h
-    join fencepost.job j on j.id = h.job_id
-    where coalesce(v_task.destination, j.dead_from) is not null
-    order by 1
-  ) t;
+  -- Locked first, and nothing else is moved: behind one that is locked there may be others, of queues that are gone.
+  v_rows := array(
+    select q.ctid from fencepost.ready q
+    where q.queue = v_task.source and q.seq <= v_task.until_seq -- guard: sqs_move_messages.until
+    order by q.priority, q.seq
+    limit v_limit
+    for update skip locked); -- guard: sqs_move_messages.skip_locked
+  -- The queues that they go to, shared, against their deletion. If one is just being deleted, it is asked for later.
+  if exists (
+    select 1
+    from (
+      select distinct hashtext(coalesce(v_task.destination, j.dead_from)) as lock
+      from fencepost.ready r
+      join fencepost.job j on j.id = r.job_id
+      where r.ctid = any (v_rows) and coalesce(v_task.destination, j.dead_from) is not null
+    ) t
+    where not pg_try_advisory_xact_lock_shared(hashtext('fencepost.sqs'), t.lock) -- guard: sqs_move_messages.target
+  ) then
+    return false;
+  end if;
+  -- A new statement: what was deleted before the locks is seen as gone.
   select min(coalesce(v_task.destination, j.dead_from, '?')) into v_lost
-  from (select r.job_id from fencepost.ready r where r.queue = v_task.source and r.seq <= v_task.until_seq
-        order by r.priority, r.seq limit v_limit) h
-  join fencepost.job j on j.id = h.job_id
-  where not exists (select 1 from fencepost.sqs_queue q where q.name = coalesce(v_task.destination, j.dead_from));
-  if v_lost is not null then
+  from fencepost.ready r
+  join fencepost.job j on j.id = r.job_id
+  where r.ctid = any (v_rows)
+    and not exists (select 1 from fencepost.sqs_queue q where q.name = coalesce(v_task.destination, j.dead_from));
+  if v_lost is not null then -- guard: sqs_move_messages.gone
     update fencepost.sqs_move_task t
     set status = 'FAILED', ended_at = v_now,
         failure = case when v_lost = '?' then 'CouldNotDetermineMessageSource' else 'AWS.SimpleQueueService.NonExistentQueue' end
@@ -62,12 +75,7 @@ begin
 
   with gone as (
     delete from fencepost.ready r
-    where r.ctid = any (array(
-      select q.ctid from fencepost.ready q
-      where q.queue = v_task.source and q.seq <= v_task.until_seq -- guard: sqs_move_messages.until
-      order by q.priority, q.seq
-      limit v_limit
-      for update skip locked))
+    where r.ctid = any (v_rows)
     returning r.*, fencepost.new_id() as new_id
   ), put as (
     insert into fencepost.finished (job_id, finished_at, outcome, tries, releases, failures, losses, reason, result)

@@ -5,8 +5,8 @@ language plpgsql
 as $$
 #variable_conflict use_column
 begin
-  perform fencepost.durable();
-  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_name));
+  perform fencepost.durable(); -- guard: sqs_queue.create_durable
+  perform pg_advisory_xact_lock_shared(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_queue.create_shared
   insert into fencepost.sqs_queue (name, created_at, modified_at, settings, tags)
   values (p_name, fencepost.clock(), fencepost.clock(), p_settings, p_tags)
   on conflict (name) do nothing -- guard: sqs_queue.create_once
@@ -25,7 +25,7 @@ create or replace function fencepost.sqs_set(p_name text, p_before jsonb, p_afte
 language plpgsql
 as $$
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: sqs_queue.set_durable
   if p_name like '%.fifo' and p_after -> 'delaySeconds' <> p_before -> 'delaySeconds' then
     -- Waits for sends in flight, which have read the old delay.
     perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_queue.set_sends
@@ -51,7 +51,7 @@ create or replace function fencepost.sqs_purge(p_name text, p_every_ms integer) 
 language plpgsql
 as $$
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: sqs_queue.purge_durable
   update fencepost.sqs_queue q set purged_at = fencepost.clock()
   where q.name = p_name
     and (q.purged_at is null or q.purged_at <= fencepost.clock() - p_every_ms * interval '1 ms'); -- guard: sqs_queue.purge_every
@@ -69,7 +69,7 @@ as $$
 declare
   v_id bigint;
 begin
-  perform fencepost.durable();
+  perform fencepost.durable(); -- guard: sqs_queue.delete_durable
   perform pg_advisory_xact_lock(hashtext('fencepost.sqs'), hashtext(p_name)); -- guard: sqs_queue.delete_sends
   delete from fencepost.sqs_queue q where q.name = p_name returning q.id into v_id;
   if not found then
@@ -117,7 +117,7 @@ begin
 
     -- A new statement: what was received while the first one waited is in flight now.
     perform 1 from fencepost.leased l where l.queue = p_queue and l.visible_at is not null and l.seq <= v_until
-    order by l.lease_id
+    order by l.lease_id -- guard: sqs_queue.clear_order
     for update;
     with gone as (
       delete from fencepost.leased l

@@ -48,10 +48,10 @@ begin
     perform fencepost.lose(1000, p_queue); -- guard: sqs_receive.lose
   end if;
   if exists (select 1 from fencepost.delayed d where d.due_at <= v_now) then
-    perform fencepost.promote(1000);
+    perform fencepost.promote(1000); -- guard: sqs_receive.promote
   end if;
   if exists (select 1 from fencepost.nudge) then
-    perform fencepost.admit(null, true, true, 20);
+    perform fencepost.admit(null, true, true, 20); -- guard: sqs_receive.admit
   end if;
   if v_tries_max is not null
     -- Against its deletion. If that is under way, dead letters stay where they are.

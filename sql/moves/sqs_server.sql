@@ -26,7 +26,7 @@ begin
   if not found then
     insert into fencepost.sqs_server as s (id, ledger, seen_at)
     values (p_server, p_ledger, fencepost.clock())
-    on conflict (id) do update set ledger = excluded.ledger, seen_at = excluded.seen_at;
+    on conflict (id) do update set ledger = excluded.ledger, seen_at = excluded.seen_at; -- guard: sqs_server.again
   end if;
 end $$;
 

@@ -18,11 +18,11 @@ begin
     select q.ctid from fencepost.sqs_sent q
     where q.sent_at < v_now - greatest(p_ledger_ms, 300000) * interval '1 ms' -- guard: sqs_sweep.ledger
     limit 10 * p_limit
-    for update skip locked));
+    for update skip locked)); -- guard: sqs_sweep.ledger_skip_locked
   delete from fencepost.sqs_dedup d
   where d.ctid = any (array(
     select q.ctid from fencepost.sqs_dedup q where q.sent_at < v_now - interval '5 minutes' limit 10 * p_limit
-    for update skip locked));
+    for update skip locked)); -- guard: sqs_sweep.dedup_skip_locked
 
   with due as materialized (
     select q.name, v_now - (q.settings ->> 'messageRetentionPeriod')::integer * interval '1 second' as before
@@ -90,7 +90,7 @@ begin
       cross join lateral (select j.created_at from fencepost.job j where j.id = q.job_id offset 0) j
       where j.created_at < l.before
       limit p_limit))
-      for update skip locked))
+      for update skip locked)) -- guard: sqs_sweep.waiting_skip_locked
     returning w.job_id, w.tries, w.releases, w.failures, w.losses, w.gates, w.held
   ), gone as (
     select * from ready union all select * from waiting

@@ -9,11 +9,11 @@ declare
   v_version integer;
 begin
   perform fencepost.durable(); -- guard: start_run.put_durable
-  perform pg_advisory_xact_lock(hashtext('fencepost.workflow'), hashtext(p_name));
+  perform pg_advisory_xact_lock(hashtext('fencepost.workflow'), hashtext(p_name)); -- guard: start_run.put_turn
   insert into fencepost.workflow as w (name, version, digest, deployed_at, definition)
   values (p_name, (select coalesce(max(o.version), 0) + 1 from fencepost.workflow o where o.name = p_name), p_digest,
           fencepost.clock(), p_definition)
-  on conflict (name, digest) do update set deployed_at = excluded.deployed_at
+  on conflict (name, digest) do update set deployed_at = excluded.deployed_at -- guard: start_run.put_again
   returning w.version into v_version;
   return v_version;
 end $$;

@@ -49,8 +49,10 @@ begin
     select r.advance_tries into v_tries
     from fencepost.run r
     where r.id = v_call.run_id
-      and r.state <> 'paused' and r.ended_at is null -- looked at again when it is locked
-      and (r.busy_until is null or r.busy_until < v_now)
+      -- Looked at again when it is locked.
+      and r.state <> 'paused' -- guard: take_calls.paused_meanwhile
+      and r.ended_at is null -- guard: take_calls.ended_meanwhile
+      and (r.busy_until is null or r.busy_until < v_now) -- guard: take_calls.busy_meanwhile
     for no key update skip locked; -- guard: take_calls.skip_locked
     if not found then
       continue;
@@ -63,14 +65,14 @@ begin
   end loop;
   if v_dead <> '{}' then
     delete from fencepost.call c
-    where c.ctid = any (array(select k.ctid from fencepost.call k where k.id = any (v_dead) for update skip locked));
+    where c.ctid = any (array(select k.ctid from fencepost.call k where k.id = any (v_dead) for update skip locked)); -- guard: take_calls.dead_skip_locked
   end if;
   if v_spent <> '{}' then -- guard: take_calls.spent
     update fencepost.run r
     set state = 'failed', ended_at = v_now, revision = r.revision + 1, busy_until = null, error = jsonb_build_object(
       'code', 'FP_ADVANCE_LOST', 'message', format('its advance was begun %s times and never came to an end', r.advance_tries))
     where r.id = any (v_spent);
-    perform fencepost.abandon(v_spent);
+    perform fencepost.abandon(v_spent); -- guard: take_calls.abandon
     perform fencepost.run_ended(v_spent);
   end if;
   if v_runs = '{}' then
@@ -157,9 +159,9 @@ begin
   if v_called is not null then
     perform fencepost.call_runs(v_called);
   end if;
-  delete from fencepost.timer t where t.run_id = any (p_run_ids);
-  delete from fencepost.watch w where w.run_id = any (p_run_ids);
-  delete from fencepost.inbox i where i.run_id = any (p_run_ids); -- nobody will read it
+  delete from fencepost.timer t where t.run_id = any (p_run_ids); -- guard: take_calls.timers
+  delete from fencepost.watch w where w.run_id = any (p_run_ids); -- guard: take_calls.watches
+  delete from fencepost.inbox i where i.run_id = any (p_run_ids); -- guard: take_calls.letters (nobody will read them)
 end $$;
 
 -- abandon(runs): what a run that fails without an advance has under way is asked to stop, and no longer counted. A rerun
@@ -184,6 +186,6 @@ begin
     update fencepost.run r
     set progress = jsonb_set(r.progress, '{cutOff}', coalesce(r.progress -> 'cutOff', '[]') || coalesce(
       (select jsonb_agg(jsonb_build_object('task', e.task, 'ordinal', e.ordinal, 'status', e.state)) from ended e), '[]'))
-    where r.id = v_run;
+    where r.id = v_run; -- guard: take_calls.cut_off
   end loop;
 end $$;

@@ -54,7 +54,7 @@ begin
         and (p_keys[i] not like 'fifo:%' -- guard: take_waiters.head_aside
           or q.seq = (select min(h.seq) from fencepost.waiting h where h.gate = p_keys[i] and h.rank = 0))
       order by q.rank, q.seq -- guard: take_waiters.order_aside
-      for update skip locked
+      for update skip locked -- guard: take_waiters.skip_locked_aside
     loop
       exit when v_left <= 0 or v_aside >= 1000;
       delete from fencepost.waiting w where w.ctid = v_found.at;
@@ -62,8 +62,7 @@ begin
       select p into v_pause
       from unnest(v_paused) as p
       where p in ('pause:queue:' || v_row.queue, 'pause:task:' || v_row.task)
-        and p <> v_row.gate
-        and fencepost.may_step_aside(v_row.gates, v_row.held)
+        and fencepost.may_step_aside(v_row.gates, v_row.held) -- guard: take_waiters.may_step_aside
       order by p
       limit 1;
       if v_pause is null then
@@ -81,6 +80,6 @@ begin
     end loop;
   end loop;
   if v_aside > 0 then
-    perform fencepost.leave_nudges(v_calls); -- whoever ends the pause may have looked before this commits
+    perform fencepost.leave_nudges(v_calls); -- guard: take_waiters.aside_nudge (whoever ends the pause may have looked before this commits)
   end if;
 end $$;

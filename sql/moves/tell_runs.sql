@@ -46,7 +46,7 @@ as $$
 begin
   insert into fencepost.call (run_id) select unnest(p_run_ids);
   -- A new statement, after the insert, as in place().
-  perform pg_notify('fencepost.ready', '')
+  perform pg_notify('fencepost.ready', '') -- guard: tell_runs.notify
   where exists (select 1 from fencepost.sleeper)
-     or current_setting('transaction_isolation') <> 'read committed';
+     or current_setting('transaction_isolation') <> 'read committed'; -- guard: tell_runs.notify_old_snapshot
 end $$;

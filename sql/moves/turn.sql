@@ -29,7 +29,7 @@ create or replace function fencepost.turn(
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 -- A caller's open transaction may hold a lease: give up before the client does, and leave no backend waiting behind.
-set lock_timeout = '10s'
+set lock_timeout = '10s' -- guard: turn.lock_timeout
 as $$
 #variable_conflict use_column
 declare

@@ -29,7 +29,7 @@ begin
         and cardinality(q.gates) > fencepost.fifo_held(q.gates, q.held) -- guard: yield_paused.strict
       order by q.queue, q.priority, q.seq
       limit p_limit
-      for update skip locked))
+      for update skip locked)) -- guard: yield_paused.skip_locked
     returning r.*
   )
   select array_agg(row(y.job_id, y.seq, y.tries, y.releases, y.priority, y.failures, y.losses, y.failures_max,

@@ -66,7 +66,7 @@ export class Coalescer<Ask, Answer> {
   /** Not at once: what else has arrived with this one is read first. */
   #schedule(): void {
     if (this.#waiting.length > 0 && this.#running > 0)
-      this.#impatient ??= setTimeout(() => this.#begin(true), patienceMs)
+      this.#impatient ??= setTimeout(() => this.#begin(true), patienceMs) // guard: coalescer.impatient
     if (this.#scheduled || !this.#mayBegin()) return
     this.#scheduled = true
     setImmediate(() => {
@@ -106,6 +106,9 @@ export class Coalescer<Ask, Answer> {
       const marks = apart(each.ask)
       const fits = taken.length === 0 || total + weight(each.ask) <= weightMax
       // Behind one that has to stay, nobody passes.
+      // guard: coalescer.apart
+      // guard: coalescer.order
+      // guard: coalescer.weight
       if (left.length > 0 || !fits || marks.some((mark) => seen.has(mark))) {
         left.push(each)
         continue
@@ -126,6 +129,8 @@ export class Coalescer<Ask, Answer> {
       const answers = await this.#options.run(asked.map(({ ask }) => ask))
       asked.forEach(({ resolve }, n) => resolve(answers[n] as Answer))
     } catch (error) {
+      // guard: coalescer.alone
+      // guard: coalescer.unknown
       if (asked.length > 1 && (this.#options.mayBeOneOfThem ?? isAboutWhatWasAsked)(error))
         await Promise.all(asked.map((each) => this.#alone(each)))
       else for (const { reject } of asked) reject(error)

@@ -190,7 +190,7 @@ export class Database {
     try {
       return await this.#query({ text, values, name: this.#nameOf(text) })
     } catch (error) {
-      if (!isNotPrepared(error)) throw error
+      if (!isNotPrepared(error)) throw error // guard: database.not_prepared
       this.#prepares = false
       return this.#query({ text, values })
     }
@@ -335,7 +335,7 @@ export class Database {
    * down says so together with the reply to the caller before, and a promise would be told of the connection after that.
    */
   #connect(onError: (error: Error) => void): Promise<pg.PoolClient> {
-    if (this.#closed) return Promise.reject(new FencepostError('FP_CLOSED'))
+    if (this.#closed) return Promise.reject(new FencepostError('FP_CLOSED')) // guard: database.connect_closed
     return new Promise((resolve, reject) => {
       this.#pool.connect((error, client) => {
         client?.on('error', onError)

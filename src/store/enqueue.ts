@@ -49,7 +49,7 @@ export async function announceTasks(db: Database, tasks: readonly { name: string
   await db.move(
     `insert into fencepost.task (name, queue, first_seen_at)
      select name, queue, fencepost.clock() from unnest($1::text[], $2::text[]) as t(name, queue)
-     order by name, queue
+     order by name, queue -- guard: enqueue.announce_order
      on conflict do nothing`,
     () => [tasks.map((task) => task.name), tasks.map((task) => task.queue)],
   )

@@ -51,7 +51,7 @@ export async function putActions(db: Database, cards: readonly ActionCard[]): Pr
     `insert into fencepost.action as a (task, queue, priority, failures_max, losses_max, lease_ms, keyed, seen_at)
      select c.*, fencepost.clock()
      from unnest($1::text[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::integer[], $7::boolean[]) as c
-     order by 1
+     order by 1 -- guard: runs.actions_order
      on conflict (task) do update
        set queue = excluded.queue, priority = excluded.priority, failures_max = excluded.failures_max,
            losses_max = excluded.losses_max, lease_ms = excluded.lease_ms, keyed = excluded.keyed,

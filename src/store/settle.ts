@@ -78,7 +78,7 @@ export async function fail(db: Database, items: readonly Failure[], tx?: Queryab
       items.map((item) => item.errorText),
       items.map((item) => item.delayMs),
       items.map((item) => item.final),
-      tx === undefined,
+      tx === undefined, // guard: settle.fail_own_tx
     ],
     tx,
   )

@@ -65,7 +65,7 @@ export class Advancer {
   /** What is being advanced is advanced to its end. */
   async stop(): Promise<void> {
     this.#stopped = true
-    await this.#working
+    await this.#working // guard: advancer.stop
   }
 
   async #work(): Promise<void> {

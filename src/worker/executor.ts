@@ -67,7 +67,7 @@ export class Execution implements Attempt {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#aborted) this.#controller.abort(abortError(this.#aborted))
+      if (this.#aborted) this.#controller.abort(abortError(this.#aborted)) // guard: executor.late_signal
     }
     return this.#controller.signal
   }

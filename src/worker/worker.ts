@@ -44,7 +44,7 @@ export interface StopReport {
 /** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
 const waitMsMax = 250
 /** A statement that takes longer than this is given up: no answer will come. */
-const statementMsMax = 15_000
+export const statementMsMax = 15_000
 /** How long the last words of a worker that stops may take to reach the database. */
 const lastWordsMsMax = 10_000
 
@@ -301,7 +301,7 @@ export class Worker {
     clearTimeout(this.#waitTimer)
     this.#stopHearing()
     const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
-    const drained = within(this.#graceMs, this.#quiet())
+    const drained = within(this.#graceMs, this.#quiet()) // guard: worker.grace_max
     // A claim that is still on its way must not take up again what is given back.
     const background = [this.#lookout.stop(), this.#maintenance.stop(), this.#advancer.stop()]
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
@@ -309,7 +309,7 @@ export class Worker {
     await drained // guard: worker.grace
     const finished = this.#ended
     for (const execution of this.#held) this.#giveBack(execution, 'shutdown')
-    const toldAll = await within(lastWordsMsMax, this.#turns.rest())
+    const toldAll = await within(lastWordsMsMax, this.#turns.rest()) // guard: worker.last_words
     await within(lastWordsMsMax, this.#heartbeat.stop()) // guard: worker.beats_in_grace
     if (toldAll) await within(lastWordsMsMax, retireWorker(this.#backgroundDb, this.#id)) // guard: worker.retired
     await Promise.all([this.#turnDb.close(), this.#backgroundDb.close()])

@@ -105,6 +105,30 @@ it('passes over jobs that another claim is just taking, and takes the next', asy
   expect(await bundle.placesOf(first)).toEqual(['leased'])
 })
 
+it('waits for no job that another is just taking, when it claims ahead of a free handler', async () => {
+  const bundle = await setup()
+  const [first, second] = [await bundle.add(), await bundle.add()]
+  const [a, b] = [await Session.open(bundle), await Session.open(bundle)]
+  await a.begin()
+  expect(await claim(a, one)).toMatchObject([{ jobId: first }])
+
+  const ahead = `select job_id from fencepost.claim('default', 5, 'w2', '{test}', 1, false, 0, 0)`
+  expect(await b.query(ahead)).toEqual([{ job_id: second }])
+})
+
+it('waits for no suspect that another is just taking', async () => {
+  const bundle = await setup()
+  const suspect = await bundle.add()
+  await bundle.take()
+  await bundle.advance(31_000)
+  await loseExpired(bundle.db)
+  const [a, b] = [await Session.open(bundle), await Session.open(bundle)]
+  await a.begin()
+  expect(await claim(a, one)).toMatchObject([{ jobId: suspect }])
+
+  expect(await b.query(`select job_id from fencepost.claim('default', 5, 'w2', '{test}', 1, false, 5, 1)`)).toEqual([])
+})
+
 it('never gives one job to two claimers', async () => {
   const bundle = await setup()
   const id = await bundle.add()

@@ -41,3 +41,53 @@ it('asks each alone if one of them may be to blame', async () => {
 
   expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
 })
+
+it('asks nothing again of which it is not known whether it was done', async () => {
+  let statements = 0
+  const coalescer = new Coalescer<number, number>({
+    run: async () => {
+      statements++
+      throw new FencepostError('FP_COMMIT_UNKNOWN')
+    },
+    weight: () => 1,
+  })
+
+  const ends = await Promise.allSettled([1, 2, 3].map((ask) => coalescer.ask(ask)))
+
+  expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+  expect(statements).toBe(1)
+})
+
+it('keeps asks apart that must not meet in one statement, and lets nobody pass them', async () => {
+  const statements: string[][] = []
+  const coalescer = new Coalescer<string, string>({
+    run: async (asks) => {
+      statements.push([...asks])
+      return asks
+    },
+    weight: () => 1,
+    apart: (ask) => [ask[0] as string],
+  })
+
+  await Promise.all(['a1', 'b1', 'a2', 'c1'].map((ask) => coalescer.ask(ask)))
+
+  expect(statements).toEqual([
+    ['a1', 'b1'],
+    ['a2', 'c1'],
+  ])
+})
+
+it('puts no more into one statement than that can hold', async () => {
+  const statements: number[][] = []
+  const coalescer = new Coalescer<number, number>({
+    run: async (asks) => {
+      statements.push([...asks])
+      return asks
+    },
+    weight: () => 300,
+  })
+
+  await Promise.all([1, 2].map((ask) => coalescer.ask(ask)))
+
+  expect(statements).toEqual([[1], [2]])
+})

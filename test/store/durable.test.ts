@@ -4,7 +4,8 @@ import { cancel, markOverrun, promoteDue, retryEnded, wake, yieldPaused } from '
 import { enqueue } from '../../src/store/enqueue.js'
 import { pause, resume, setLimit, skip } from '../../src/store/gates.js'
 import { claim, extend, type Lease, loseExpired, start } from '../../src/store/lease.js'
-import { fail, finish, park, release } from '../../src/store/settle.js'
+import { fail, finish, hold, park, release } from '../../src/store/settle.js'
+import { createQueue, deleteQueue, purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
 import {
   advance,
   cancelRun,
@@ -24,6 +25,7 @@ import { sqlFilesUnderTest } from '../harness/guard-removal.js'
 import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
+import { plainSettings, setupSqs } from '../harness/sqs.js'
 
 const settingNow = 'show synchronous_commit'
 
@@ -45,6 +47,7 @@ const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>
     beginStep(s, lease, 'pay', null, true),
   'end_step commits durably where the session has synchronous_commit off': (s, lease) =>
     endStep(s, lease, 'pay', { resultText: '1' }),
+  'hold commits durably where the session has synchronous_commit off': (s, lease) => hold(s, lease, 60_000),
   'wake commits durably where the session has synchronous_commit off': (s, lease) => wake(s, lease.jobId, 'go', '1'),
   'promote commits durably where the session has synchronous_commit off': (s) => promoteDue(s),
   'cancel commits durably where the session has synchronous_commit off': (s, lease) => cancel(s, [lease.jobId], null),
@@ -106,6 +109,27 @@ for (const [name, move] of Object.entries(runMoves)) {
     await session.begin()
 
     await move(session, run)
+
+    expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'on' }])
+  })
+}
+
+const queueMoves: Record<string, (session: Session) => Promise<unknown>> = {
+  'sqs_create commits durably where the session has synchronous_commit off': (s) =>
+    createQueue(s, 'another', plainSettings, {}),
+  'sqs_set commits durably where the session has synchronous_commit off': (s) =>
+    setQueue(s, 'q', plainSettings, { ...plainSettings, delaySeconds: 1 }),
+  'sqs_purge commits durably where the session has synchronous_commit off': (s) => purgeQueue(s, 'q', 60_000),
+  'sqs_delete_queue commits durably where the session has synchronous_commit off': (s) => deleteQueue(s, 'q'),
+}
+
+for (const [name, move] of Object.entries(queueMoves)) {
+  it(name, async () => {
+    const session = await Session.open(await setupSqs())
+    await session.query('set synchronous_commit = off')
+    await session.begin()
+
+    await move(session)
 
     expect(await session.query(settingNow)).toEqual([{ synchronous_commit: 'on' }])
   })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { enqueue } from '../../src/store/enqueue.js'
+import { announceTasks, enqueue } from '../../src/store/enqueue.js'
 import { claim } from '../../src/store/lease.js'
+import { putActions } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { aboveReadCommitted, isolations, Session } from '../harness/session.js'
@@ -279,4 +280,43 @@ it('can be called from SQL, with defaults and a UUIDv7 of its own', async () => 
   ).toBeLessThan(60_000)
   expect(again).toEqual([{ job_id: made?.job_id, answer: 'existing' }])
   expect(await take()).toMatchObject({ task: 'mail', payload: { to: 'a' }, leaseMs: 30_000, failuresMax: 5 })
+})
+
+it('makes tasks known in the order of their names: two processes that know the same ones cannot deadlock', async () => {
+  const bundle = await setup()
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+  const known = (...names: string[]) => names.map((name) => ({ name, queue: 'default' }))
+  await first.begin()
+  await announceTasks(first, known('a'))
+  const waiting = announceTasks(second, known('b', 'a'))
+  await untilBlocked(bundle.sql, second.pid, waiting)
+
+  await announceTasks(first, known('b'))
+
+  await first.commit()
+  await waiting
+})
+
+it('makes known what tasks need in the order of their names: two processes that have the same ones cannot deadlock', async () => {
+  const bundle = await setup()
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+  const cards = (...names: string[]) =>
+    names.map((task) => ({
+      task,
+      queue: 'default',
+      priority: 0,
+      failuresMax: 5,
+      lossesMax: 5,
+      leaseMs: 30_000,
+      keyed: false,
+    }))
+  await first.begin()
+  await putActions(first, cards('a'))
+  const waiting = putActions(second, cards('b', 'a'))
+  await untilBlocked(bundle.sql, second.pid, waiting)
+
+  await putActions(first, cards('b'))
+
+  await first.commit()
+  await waiting
 })

@@ -186,3 +186,19 @@ it('is made once by two who come at the same time', async () => {
   expect(await gate()).toMatchObject({ held: 1 })
   await sound()
 })
+
+it('does not wait for a job that it would discard and that somebody has locked', async () => {
+  const bundle = await setupGates()
+  const { gated, places, sql } = bundle
+  await gated()
+  const [locker, session] = [await Session.open(bundle), await Session.open(bundle)]
+  // In a transaction of the caller's: whether it is discarded is decided later.
+  const impatient = `select job_id from fencepost.enqueue('test', gates => '[{"key": "gate:k", "onFull": "discard"}]')`
+  const [locked, other] = [...(await sql<{ job_id: string }>(impatient)), ...(await sql<{ job_id: string }>(impatient))]
+  await locker.begin()
+  await locker.query('select 1 from fencepost.waiting where job_id = $1 for update', [locked?.job_id])
+
+  await session.query('select fencepost.admit(null, true, true, 200)')
+
+  expect(await places(locked?.job_id as string, other?.job_id as string)).toEqual(['waiting', 'discarded'])
+})

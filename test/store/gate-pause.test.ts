@@ -229,3 +229,61 @@ it('of something else lets nobody pass the head of a strict order that is just l
   expect(await places(head, next)).toEqual(['waiting', 'waiting'])
   await session.rollback()
 })
+
+it('sends nobody aside who has a place in a strict order to keep', async () => {
+  const { db, gated, pause, places, sound } = await setupPause()
+  const holder = await gated({ key: 'fifo:k' }, { queue: 'other' })
+  const [head, next] = [await gated({ key: 'fifo:k' }), await gated({ key: 'fifo:k' }, { queue: 'other' })]
+  await pause('queue:default')
+
+  await cancel(db, [holder], null)
+
+  expect(await places(head, next)).toEqual(['ready', 'waiting'])
+  await sound()
+})
+
+it('does not strand a job that is sent aside while the pause ends', async () => {
+  const bundle = await setupPause()
+  const { gated, pause, resume, turn, places, nudges, sound } = bundle
+  const holder = await gated({}, { queue: 'other' })
+  const waiter = await gated()
+  await pause('queue:default')
+  const session = await Session.open(bundle)
+  await session.begin()
+  await cancel(session, [holder], null) // its slot is for the waiter, who goes aside
+  await resume('queue:default')
+  await turn()
+  await session.commit()
+  await turn()
+  await turn()
+
+  expect(await places(waiter)).toEqual(['ready'])
+  expect(await nudges()).toEqual([])
+  await sound()
+})
+
+it('of something else makes nobody wait for a waiter that is just locked', async () => {
+  const bundle = await setupPause()
+  const { gated, pause, places } = bundle
+  await pause('queue:other')
+  const holder = await gated()
+  const [locked, next] = [await gated(), await gated()]
+  const [locker, session] = [await Session.open(bundle), await Session.open(bundle)]
+  await locker.begin()
+  await locker.query('select 1 from fencepost.waiting where job_id = $1 for update', [locked])
+
+  await cancel(session, [holder], null)
+
+  expect(await places(locked, next)).toEqual(['waiting', 'ready'])
+})
+
+it('takes aside what nobody has locked, and waits for nobody', async () => {
+  const bundle = await setupPause()
+  const [locked, other] = [await bundle.gated({ limit: 2 }), await bundle.gated({ limit: 2 })]
+  await bundle.pause('queue:default')
+  const [locker, session] = [await Session.open(bundle), await Session.open(bundle)]
+  await locker.begin()
+  await locker.query('select 1 from fencepost.ready where job_id = $1 for update', [locked])
+
+  expect(await yieldPaused(session)).toEqual([other])
+})

@@ -141,3 +141,14 @@ it('is kept by a paused job that gives its other gates back', async () => {
   expect(await places(both, next)).toEqual(['ready', 'waiting'])
   await sound()
 })
+
+it('is given up once by a head that is parked and skipped, however often somebody says so', async () => {
+  const { db, gated, take, places, skip, sound } = await setupStrict()
+  const [a, b, c] = [await gated(strict), await gated(strict), await gated(strict)]
+  await park(db, await take(), 'signal', null)
+
+  expect([await skip(a), await skip(a)]).toEqual(['skipped', 'not_held'])
+
+  expect(await places(a, b, c)).toEqual(['parked', 'ready', 'waiting'])
+  await sound()
+})

@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
-import { reapExpired, registerWorker, seeWorker } from '../../src/store/worker.js'
+import { registerServer } from '../../src/store/sqs-servers.js'
+import { fallAsleep, reapExpired, registerWorker, seeWorker } from '../../src/store/worker.js'
+import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { setup } from '../harness/setup.js'
 
@@ -103,11 +105,12 @@ it('looks no more often than asked, however many processes ask', async () => {
 it('does not wait for a process that looks', async () => {
   const { url, db, connect } = await setup()
   const session = await Session.open({ url, connect })
+  const other = await Session.open({ url, connect })
   await reapExpired(db, 0)
   await session.begin()
   await reapExpired(session, 0)
 
-  expect(await reapExpired(db, 0)).toEqual([])
+  expect(await reapExpired(other, 0)).toEqual([])
 
   await session.commit()
 })
@@ -141,4 +144,53 @@ it('takes no worker for dead that could not be seen because the database was awa
   await beatFor(bundle, 5_000)
 
   expect(await sql('select id from fencepost.worker')).toEqual([{ id: 'cut off' }])
+})
+
+it('looks for the first time once, whoever else does', async () => {
+  const bundle = await setup()
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
+  await first.begin()
+  await reapExpired(first, everyMs)
+  const looking = reapExpired(second, everyMs)
+  await untilBlocked(bundle.sql, second.pid, looking)
+  await first.commit()
+
+  expect(await looking).toEqual([])
+})
+
+it('after a gap waits for nobody who is about to end a lease', async () => {
+  const bundle = await setup()
+  const { db, add, take, advance } = bundle
+  await add()
+  await reapExpired(db, everyMs)
+  await take()
+  const [settling, looking] = [await Session.open(bundle), await Session.open(bundle)]
+  await settling.begin()
+  await settling.query('select 1 from fencepost.leased for update')
+  await advance(60_000)
+
+  expect(await reapExpired(looking, everyMs)).toEqual([])
+})
+
+it('lets the servers of SQS sleep on, which are no workers', async () => {
+  const bundle = await setup()
+  await reapExpired(bundle.db, everyMs)
+  await registerServer(bundle.db, 's1', 'on', 60_000)
+  await fallAsleep(bundle.db, 's1', ['q'])
+  await fallAsleep(bundle.db, 'gone', ['q'])
+
+  await beatFor(bundle, 5_000)
+
+  expect(await bundle.sql('select worker from fencepost.sleeper')).toEqual([{ worker: 's1' }])
+})
+
+it('knows a worker that registers, or falls asleep, a second time after a lost reply', async () => {
+  const { db, sql } = await setup()
+  for (const _ of ['first', 'again']) {
+    await registerWorker(db, { ...card, id: 'w1' })
+    await fallAsleep(db, 'w1', ['default'])
+  }
+
+  expect(await sql('select id from fencepost.worker')).toEqual([{ id: 'w1' }])
+  expect(await sql('select worker from fencepost.sleeper')).toEqual([{ worker: 'w1' }])
 })

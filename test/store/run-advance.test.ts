@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { advance, ringTimers } from '../../src/store/runs.js'
 import { promoteDue, wake } from '../../src/store/control.js'
+import { claim } from '../../src/store/lease.js'
 import { fail, finish, park } from '../../src/store/settle.js'
 import type { Change } from '../../src/workflow/run.js'
+import { setupRunEnding } from '../harness/run-ending.js'
 import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
 
@@ -140,6 +142,62 @@ tasks: [{ name: child, action: workflow.child }]
     expect(await steps.take()).toBe('told 1')
   })
 
+  it('waits for nobody who is at the calls of its run', async () => {
+    const world = await setupRunMoves()
+    await world.start(chain)
+    const [holder, session] = [await Session.open(world), await Session.open(world)]
+    const hand = world.stepsOn(session)
+    await hand.take()
+    await holder.begin()
+    await holder.query('select 1 from fencepost.call for update')
+
+    expect(await hand.advance()).toBe('advanced')
+  })
+
+  it('leaves no timer of a task that has ended', async () => {
+    const { start, steps, sql } = await setupRunMoves()
+    const run = await start(`
+name: timed
+tasks:
+  - { name: wait, wait_for: { signal: go }, timeout: 1h, next: [{ do: after }] }
+  - { name: after, action: after }
+`)
+    await steps.advanceAll()
+    expect(await sql('select kind from fencepost.timer')).toEqual([{ kind: 'timeout' }])
+    await steps.signal(run, 'go')
+
+    await steps.advanceAll()
+
+    expect(await sql('select kind from fencepost.timer')).toEqual([])
+  })
+
+  it('leaves no watch of a task that has ended', async () => {
+    const { db, start, steps, sql, advance: pass } = await setupRunMoves()
+    const watched = await start(`
+name: watched
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+    await start(
+      `
+name: watcher
+parameters: { run: string }
+tasks:
+  - { name: watch, wait_for: { run: "{{ parameters.run }}" }, timeout: 1h, next: [{ do: after }] }
+  - { name: after, action: after }
+`,
+      undefined,
+      { run: watched },
+    )
+    await steps.advanceAll()
+    expect(await sql('select task from fencepost.watch')).toEqual([{ task: 'watch' }])
+    await pass(3_600_001)
+    await ringTimers(db)
+
+    await steps.advanceAll()
+
+    expect(await sql('select task from fencepost.watch')).toEqual([])
+  })
+
   it('lets no more items of a list run at a time than it says', async () => {
     const { start, steps, sql } = await setupRunMoves()
     await start(list('concurrency: 2'))
@@ -188,6 +246,31 @@ tasks: [{ name: watch, wait_for: { run: "{{ parameters.run }}" } }]
     await steps.advanceAll()
 
     expect(await stateOf(watched)).toMatchObject({ state: 'succeeded' })
+    expect(await stateOf(watcher)).toMatchObject({ state: 'succeeded' })
+  })
+})
+
+describe('watching', () => {
+  it('looks again at a run that somebody is just changing', async () => {
+    const world = await setupRunEnding('ends')
+    const { db, run, session, hand, start, steps, stateOf } = world
+    const watcher = await start(
+      `
+name: watcher
+parameters: { run: string }
+tasks: [{ name: watch, wait_for: { run: "{{ parameters.run }}" } }]
+`,
+      undefined,
+      { run },
+    )
+    await session.begin()
+    expect(await hand.advance()).toBe('advanced') // it has ended, and nobody sees it yet
+    expect(await steps.advanceAll()).toBe('advanced')
+    await session.commit()
+    await ringTimers(db)
+
+    await steps.advanceAll()
+
     expect(await stateOf(watcher)).toMatchObject({ state: 'succeeded' })
   })
 })
@@ -242,6 +325,50 @@ describe('stopping', () => {
     )
     await steps.advanceAll()
     expect(await stateOf(run)).toMatchObject({ state: 'cancelled' })
+  })
+
+  it('waits for nobody who is at a run that is an item, and asks again', async () => {
+    const world = await setupRunMoves()
+    const { db, start, steps, stateOf, sql, advance: pass } = world
+    await steps.deploy(`
+name: child
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+    const run = await start(`
+name: parent
+timeout: 25s
+tasks: [{ name: child, action: workflow.child }]
+`)
+    await steps.advanceAll()
+    await pass(25_001)
+    await ringTimers(db)
+    const [holder, session] = [await Session.open(world), await Session.open(world)]
+    await holder.begin()
+    await holder.query('select 1 from fencepost.run where parent_id = $1 for update', [run])
+    expect(await world.stepsOn(session).advanceAll()).toBe('advanced')
+    await holder.rollback()
+    await pass(1_000)
+    await ringTimers(db)
+    await steps.advanceAll()
+
+    expect(await stateOf(run)).toMatchObject({ state: 'failed' })
+    expect(await sql('select state from fencepost.run where parent_id = $1', [run])).toEqual([{ state: 'cancelled' }])
+  })
+
+  it('comes to the last items of a list, however many before them run', async () => {
+    const { db, start, steps, sql } = await setupRunMoves()
+    const items = Array.from({ length: 2_001 }, (_, n) => n)
+    const run = await start(`
+name: long
+tasks: [{ name: each, action: item, with_items: ${JSON.stringify(items)}, on_item_failure: continue }]
+`)
+    await steps.advanceAll()
+    await claim(db, { queue: 'default', limit: 2_000, worker: 'w1' })
+
+    await steps.cancel(run, 'allow_finish')
+    await steps.advanceAll()
+
+    expect(await sql('select job_id from fencepost.ready')).toEqual([])
   })
 })
 

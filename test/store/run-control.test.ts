@@ -2,12 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { retryEnded } from '../../src/store/control.js'
 import { cancelRun, pauseRun, rerun, resumeRun, takeCalls, tellRun } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
+import { untilBlocked } from '../harness/blocked.js'
 import { setupRunEnding } from '../harness/run-ending.js'
 import { setupRunMoves } from '../harness/runs.js'
+import { Session } from '../harness/session.js'
 
 const waiter = `
 name: waiter
 tasks: [{ name: wait, wait_for: { signal: go } }]
+`
+
+const single = `
+name: single
+tasks: [{ name: only, action: only }]
 `
 
 describe('pause_run', () => {
@@ -76,9 +83,114 @@ tasks: [{ name: each, action: item, with_items: ${JSON.stringify(items)}, concur
 
     expect(await sql('select job_id from fencepost.ready')).toEqual([])
   })
+
+  it('that lets what runs end asks no item that runs to stop', async () => {
+    const { db, start, steps, takeItem, sql } = await setupRunMoves()
+    const run = await start(single)
+    await steps.advanceAll()
+    await takeItem('only')
+
+    await cancelRun(db, run, 'allow_finish', undefined)
+
+    expect(await sql('select cancel_requested_at from fencepost.leased')).toEqual([{ cancel_requested_at: null }])
+  })
+
+  it('is not taken back in part by a milder one that comes later', async () => {
+    const { db, start, steps, takeItem, sql } = await setupRunMoves()
+    const run = await start(single)
+    await steps.advanceAll()
+    await takeItem('only')
+    await cancelRun(db, run, 'cancel_running', 'first')
+
+    expect(await cancelRun(db, run, 'allow_finish', 'second')).toMatchObject({ answer: 'already' })
+
+    expect(await sql(`select cancel_mode, error ->> 'message' as message from fencepost.run`)).toEqual([
+      { cancel_mode: 'cancel_running', message: 'first' },
+    ])
+  })
 })
 
 describe('rerun', () => {
+  it('goes on with what was cut off when nobody could advance the run any more', async () => {
+    const { db, start, steps, runItems, stateOf, sql } = await setupRunMoves()
+    const run = await start(`
+name: two
+tasks: [{ name: one, action: one }, { name: each, action: item, with_items: [1, 2] }]
+`)
+    await steps.advanceAll()
+    await steps.signal(run, 'look')
+    await sql('update fencepost.run set advance_tries = 20')
+    await takeCalls(db, [], 20)
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    await rerun(db, run, 'one', { reset: false, later: [] })
+
+    await steps.advanceAll()
+    expect(await runItems(['one', 'item'])).toBe(3)
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('lets through the gate of a list those that its failure had kept waiting', async () => {
+    const { db, start, steps, runItems, stateOf, sql } = await setupRunMoves()
+    const run = await start(`
+name: narrow
+tasks: [{ name: each, action: item, with_items: [1, 2], concurrency: 1 }]
+`)
+    await steps.advanceAll()
+    await runItems(['item'], 'fail')
+    await sql('update fencepost.run set advance_tries = 20')
+    await takeCalls(db, [], 20)
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+
+    await rerun(db, run, 'each', { reset: false, later: [] })
+
+    for (let n = 0; n < 2; n++) {
+      await steps.advanceAll()
+      expect(await runItems(['item'])).toBe(1)
+    }
+    await steps.advanceAll()
+    expect(await stateOf(run)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('of two at the same time happens once', async () => {
+    const world = await setupRunMoves()
+    const { start, steps, runItems, sql } = world
+    const run = await start(single)
+    await steps.advanceAll()
+    await runItems(['only'], 'fail')
+    await steps.advanceAll()
+    const sessions = [await Session.open(world), await Session.open(world)] as const
+    await sessions[0].begin()
+    await rerun(sessions[0], run, 'only', { reset: false, later: [] })
+    const second = rerun(sessions[1], run, 'only', { reset: false, later: [] })
+    await untilBlocked(sql, sessions[1].pid, second)
+    await sessions[0].commit()
+
+    expect(await second).toMatchObject({ answer: 'running' })
+
+    expect(await sql('select kind from fencepost.inbox')).toEqual([{ kind: 'rerun' }])
+  })
+
+  it('of a run that is an item is for its parent to say', async () => {
+    const { db, start, steps, runItems, sql } = await setupRunMoves()
+    await steps.deploy(single)
+    await start(`
+name: parent
+tasks: [{ name: child, action: workflow.single }]
+`)
+    await steps.advanceAll()
+    await runItems(['only'], 'fail')
+    await steps.advanceAll()
+    const [child] = await sql<{ id: string }>('select id from fencepost.run where parent_id is not null')
+
+    expect(await rerun(db, child?.id as string, 'only', { reset: false, later: [] })).toMatchObject({
+      answer: 'item_of',
+    })
+
+    expect(await sql('select state from fencepost.run')).toEqual([{ state: 'failed' }, { state: 'failed' }])
+  })
+
   it('counts the items that had succeeded when nobody could advance the run any more', async () => {
     const { db, start, steps, takeItem, runItems, stateOf, advance } = await setupRunMoves()
     const run = await start(`

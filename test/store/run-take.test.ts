@@ -1,15 +1,54 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
-import { cancelRun, ringTimers, startRun, takeCalls } from '../../src/store/runs.js'
+import { definitionOf } from '../../src/lab/run-steps.js'
+import { cancelRun, pauseRun, putWorkflow, ringTimers, startRun, takeCalls } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
+import { untilBlocked } from '../harness/blocked.js'
+import { setupRunEnding } from '../harness/run-ending.js'
 import { setupRunMoves } from '../harness/runs.js'
+import { pauseScansOf } from '../harness/scan-pause.js'
 import { Session } from '../harness/session.js'
 
 const single = `
 name: single
 tasks: [{ name: only, action: only }]
 `
+
+/** Somebody who looks for runs with something to do, and has seen them as they were before `meanwhile`. */
+async function takeAfter(
+  world: Awaited<ReturnType<typeof setupRunMoves>>,
+  meanwhile: () => Promise<unknown>,
+): Promise<readonly unknown[]> {
+  const [gate, taker] = [await Session.open(world), await Session.open(world)]
+  const pause = await pauseScansOf('run', gate, taker)
+  const taking = takeCalls(taker, [], 20)
+  await untilBlocked(world.sql, taker.pid, taking)
+  await meanwhile()
+  await pause.resume()
+  return taking
+}
+
+describe('put_workflow', () => {
+  it('gives two definitions that are put at the same time two versions', async () => {
+    const world = await setupRunMoves()
+    const sessions = [await Session.open(world), await Session.open(world)] as const
+    await sessions[0].begin()
+    expect(await putWorkflow(sessions[0], definitionOf(single), 'one')).toBe(1)
+    const second = putWorkflow(sessions[1], definitionOf(single), 'two')
+    await untilBlocked(world.sql, sessions[1].pid, second)
+    await sessions[0].commit()
+
+    expect(await second).toBe(2)
+  })
+
+  it('gives the same definition the same version, also if it is put again after a lost reply', async () => {
+    const { db } = await setupRunMoves()
+    expect(await putWorkflow(db, definitionOf(single), 'one')).toBe(1)
+
+    expect(await putWorkflow(db, definitionOf(single), 'one')).toBe(1)
+  })
+})
 
 describe('start_run', () => {
   it('answers existing to the same run again, and touches nothing', async () => {
@@ -68,6 +107,80 @@ tasks: [{ name: child, action: workflow.single }]
     for (const run of held) await cancelRun(session, run, 'cancel_running', undefined)
 
     expect(await takeCalls(db, [], 20)).toMatchObject([{ run: { id: other } }])
+  })
+
+  it('leaves a run alone that was paused after it had looked', async () => {
+    const world = await setupRunMoves()
+    const run = await world.start(single)
+
+    expect(await takeAfter(world, () => pauseRun(world.db, run))).toEqual([])
+  })
+
+  it('leaves a run alone that has ended after it had looked', async () => {
+    const world = await setupRunEnding('ends')
+    await world.advance(11_000) // longer than it counts as busy
+
+    expect(await takeAfter(world, () => world.hand.advance())).toEqual([])
+
+    expect(await world.stateOf(world.run)).toMatchObject({ state: 'succeeded' })
+  })
+
+  it('does not fail a run that another has taken for the last time after it had looked', async () => {
+    const world = await setupRunMoves()
+    const { db, start, stateOf, advance } = world
+    const run = await start(single)
+    for (let n = 0; n < 19; n++) {
+      expect(await takeCalls(db, [], 20)).toHaveLength(1)
+      await advance(11_000)
+    }
+
+    expect(await takeAfter(world, () => takeCalls(db, [], 20))).toEqual([])
+
+    expect(await stateOf(run)).toMatchObject({ state: 'running' })
+  })
+
+  it('waits for nobody who is at the calls of a paused run', async () => {
+    const world = await setupRunMoves()
+    const { db, start } = world
+    const paused = await start(single)
+    await pauseRun(db, paused)
+    const other = await start(single)
+    const [holder, taker] = [await Session.open(world), await Session.open(world)]
+    await holder.begin()
+    await holder.query('select 1 from fencepost.call where run_id = $1 for update', [paused])
+
+    expect(await takeCalls(taker, [], 20)).toMatchObject([{ run: { id: other } }])
+  })
+
+  it('leaves nothing behind of a run that it fails: no timer, nothing watched, no letter', async () => {
+    const { db, start, steps, stateOf, sql } = await setupRunMoves()
+    const watched = await start(`
+name: waiter
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+    const run = await start(
+      `
+name: watcher
+parameters: { run: string }
+tasks: [{ name: other, wait_for: { run: "{{ parameters.run }}" }, timeout: 1h }]
+`,
+      randomUUID(),
+      { run: watched },
+    )
+    await steps.advanceAll()
+    const left = async () => [
+      ...(await sql('select kind from fencepost.timer')),
+      ...(await sql('select task from fencepost.watch')),
+      ...(await sql('select kind from fencepost.inbox')),
+    ]
+    expect(await left()).toHaveLength(2)
+    await steps.signal(run, 'look')
+    await sql('update fencepost.run set advance_tries = 20 where id = $1', [run])
+
+    expect(await takeCalls(db, [], 20)).toEqual([])
+
+    expect(await stateOf(run)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
+    expect(await left()).toEqual([])
   })
 })
 

@@ -1,11 +1,14 @@
 import { expect, it } from 'vitest'
+import type { Database } from '../../src/store/database.js'
 import { enqueue } from '../../src/store/enqueue.js'
+import { setLimit } from '../../src/store/gates.js'
+import { tellRun } from '../../src/store/runs.js'
 import { awake, fallAsleep, oldestTransaction } from '../../src/store/worker.js'
+import { setupRunMoves } from '../harness/runs.js'
 import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
 
-async function setupListener() {
-  const bundle = await setup()
+async function setupListener<Bundle extends Awaited<ReturnType<typeof setup>>>(bundle: Bundle) {
   const listener = await bundle.connect()
   const heard: string[] = []
   listener.on('notification', ({ payload }) => heard.push(payload as string))
@@ -25,7 +28,7 @@ async function setupListener() {
 }
 
 it('notifies whoever sleeps at the queue, and nobody if nobody does', async () => {
-  const { db, add, heard } = await setupListener()
+  const { db, add, heard } = await setupListener(await setup())
   await add()
   expect(await heard()).toEqual([])
 
@@ -41,7 +44,7 @@ it('notifies whoever sleeps at the queue, and nobody if nobody does', async () =
 })
 
 it('notifies once for many jobs of one queue', async () => {
-  const { db, heard } = await setupListener()
+  const { db, heard } = await setupListener(await setup())
   await fallAsleep(db, 'w1', ['default'])
   await enqueue(db, [aJob(), aJob(), aJob({ queue: 'mail' })])
   expect(await heard()).toEqual(['default'])
@@ -53,7 +56,7 @@ const oldSnapshots = {
 } as const
 for (const [name, isolation] of Object.entries(oldSnapshots)) {
   it(name, async () => {
-    const { url, connect, db, heard } = await setupListener()
+    const { url, connect, db, heard } = await setupListener(await setup())
     const session = await Session.open({ url, connect })
     await session.begin(isolation)
     await session.query('select 1 from fencepost.job')
@@ -66,8 +69,53 @@ for (const [name, isolation] of Object.entries(oldSnapshots)) {
   })
 }
 
+/** What else there is to do for a worker that sleeps, besides new jobs. */
+type Call = (db: Database, run: string) => Promise<unknown>
+const tell: Call = (db, run) => tellRun(db, run, { kind: 'signal', name: 'go', payloadText: 'null' })
+const nudge: Call = (db) => setLimit(db, 'gate:k', 2)
+async function setupCalls() {
+  const bundle = await setupListener(await setupRunMoves())
+  const run = await bundle.start(`
+name: waiter
+tasks: [{ name: wait, wait_for: { signal: go } }]
+`)
+  return { ...bundle, run }
+}
+const calls = {
+  'notifies whoever sleeps of a run that was told something': tell,
+  'notifies whoever sleeps of a gate that is to be looked at again': nudge,
+}
+for (const [name, call] of Object.entries(calls)) {
+  it(name, async () => {
+    const { db, run, heard } = await setupCalls()
+    await fallAsleep(db, 'w1', ['default'])
+
+    await call(db, run)
+
+    expect(await heard()).toEqual([''])
+  })
+}
+const oldCalls = {
+  'notifies of a run that was told something, also with a snapshot that is older than the sleeper': tell,
+  'notifies of a gate that is to be looked at again, also with a snapshot that is older than the sleeper': nudge,
+}
+for (const [name, call] of Object.entries(oldCalls)) {
+  it(name, async () => {
+    const bundle = await setupCalls()
+    const session = await Session.open(bundle)
+    await session.begin('repeatable read')
+    await session.query('select 1 from fencepost.job')
+    await fallAsleep(bundle.db, 'w1', ['default'])
+
+    await call(session, bundle.run)
+    await session.commit()
+
+    expect(await bundle.heard()).toEqual([''])
+  })
+}
+
 it('does not call a sleeper seen by all while a transaction runs that has not seen it', async () => {
-  const { url, connect, db } = await setupListener()
+  const { url, connect, db } = await setupListener(await setup())
   const session = await Session.open({ url, connect })
   await session.begin()
   await enqueue(session, [aJob()]) // looked for sleepers, and saw none

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { cancelMoveTask, listMoveTasks, moveMessages, startMoveTask } from '../../src/store/sqs-move-tasks.js'
+import { deleteQueue } from '../../src/store/sqs-queues.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, setupSqs } from '../harness/sqs.js'
 
@@ -118,4 +119,52 @@ it('ends when it is cancelled, or when the queue where messages came from is gon
   expect(await task()).toMatchObject({ status: 'FAILED', moved: 0 })
   expect(await sql('select 1 from fencepost.ready')).toHaveLength(2)
   await sound()
+})
+
+it('waits for nobody who has a message locked, and goes on with the next', async () => {
+  const bundle = await setupDead(2)
+  const [locker, mover] = [await Session.open(bundle), await Session.open(bundle)]
+  await bundle.begin()
+  await locker.begin()
+  await locker.query('select 1 from fencepost.ready where job_id = $1 for update', [bundle.entries[0]?.id])
+
+  expect(await moveMessages(mover)).toBe(true)
+
+  expect(await bundle.task()).toMatchObject({ status: 'RUNNING', moved: 1 })
+})
+
+it('moves nothing to a queue that is gone, though that of the message before it, which is locked, is there', async () => {
+  const bundle = await setupDead(1)
+  const { db, sql, make, sendTo, receive, begin, task } = bundle
+  await make('brief', { visibilityTimeout: 0, ...toDead('dead') })
+  const orphan = anEntry()
+  await sendTo('brief', orphan)
+  await receive({ queue: 'brief' })
+  await receive({ queue: 'brief' })
+  await deleteQueue(db, 'brief')
+  const locker = await Session.open(bundle)
+  await begin({ perSecond: 1 })
+  await locker.begin()
+  await locker.query('select 1 from fencepost.ready where job_id = $1 for update', [bundle.entries[0]?.id])
+
+  expect(await moveMessages(db)).toBe(true)
+
+  expect(await task()).toMatchObject({ status: 'FAILED', moved: 0 })
+  expect(await sql('select queue from fencepost.ready')).toEqual([{ queue: 'dead' }, { queue: 'dead' }])
+})
+
+it('moves nothing to a queue that is just being deleted', async () => {
+  const bundle = await setupDead(1)
+  const { sql, begin, task } = bundle
+  const [deleter, mover] = [await Session.open(bundle), await Session.open(bundle)]
+  await begin()
+  await deleter.begin()
+  await deleteQueue(deleter, 'q')
+
+  expect(await moveMessages(mover)).toBe(false)
+
+  await deleter.commit()
+  expect(await moveMessages(mover)).toBe(true)
+  expect(await task()).toMatchObject({ status: 'FAILED', moved: 0 })
+  expect(await sql('select queue from fencepost.ready')).toEqual([{ queue: 'dead' }])
 })

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { sweepMessages } from '../../src/store/sqs-messages.js'
-import { purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
+import { createQueue, deleteQueue, purgeQueue, setQueue } from '../../src/store/sqs-queues.js'
+import { untilBlocked } from '../harness/blocked.js'
+import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, plainSettings, setupSqs } from '../harness/sqs.js'
 
 const ids = (messages: readonly { jobId: string }[]) => messages.map(({ jobId }) => jobId)
@@ -63,5 +65,31 @@ describe('the sweep', () => {
     expect(await see(young.id)).toMatchObject({ place: 'ready' })
     expect(await see(inFlight.id)).toMatchObject({ place: 'leased' })
     await sound()
+  })
+})
+
+describe('to create a queue', () => {
+  it('that is there, and deleted a moment later, answers which one was there', async () => {
+    const bundle = await setupSqs()
+    const { sql } = bundle
+    const [holder, creator, deleter] = [
+      await Session.open(bundle),
+      await Session.open(bundle),
+      await Session.open(bundle),
+    ]
+    // Who creates a queue waits when it has found that there is one.
+    await sql(`create function wait() returns trigger language plpgsql as $$ begin
+        perform pg_advisory_xact_lock_shared(42); return null; end $$;
+      create trigger wait after insert on fencepost.sqs_queue for each statement execute function wait()`)
+    await holder.begin()
+    await holder.query('select pg_advisory_xact_lock(42)')
+    const created = createQueue(creator, 'q', plainSettings, {})
+    await untilBlocked(sql, creator.pid, created)
+    const deleted = deleteQueue(deleter, 'q')
+    await Promise.race([deleted, untilBlocked(sql, deleter.pid)])
+    await holder.commit()
+
+    expect(await created).toEqual({ made: false, id: expect.any(Number) as number, settings: plainSettings })
+    expect(await deleted).toBe(true)
   })
 })

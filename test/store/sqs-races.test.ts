@@ -7,9 +7,12 @@ import {
   receiveMessages,
   type Send,
   sendMessages,
+  sweepMessages,
 } from '../../src/store/sqs-messages.js'
+import { purgeQueue } from '../../src/store/sqs-queues.js'
 import { type Ledger, registerServer } from '../../src/store/sqs-servers.js'
 import { reapExpired } from '../../src/store/worker.js'
+import { leaseIsFree } from '../harness/answers.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
@@ -84,6 +87,36 @@ describe('a receive', () => {
     await other.query(`select pg_advisory_unlock(${lock})`)
     expect((await found).rows).toEqual([{ job_id: entry.id }])
   })
+
+  it('waits for nobody who is at a message whose time has run out', async () => {
+    const bundle = await setupSqs({ visibilityTimeout: 5 })
+    await bundle.send(anEntry())
+    await bundle.receive()
+    await bundle.advance(5_001)
+    const other = anEntry()
+    await bundle.send(other)
+    const [holder, receiver] = [await Session.open(bundle), await Session.open(bundle)]
+    await holder.begin()
+    await holder.query('select 1 from fencepost.leased for update')
+
+    expect(await receiveMessages(receiver, plainReceive)).toMatchObject([{ jobId: other.id }])
+  })
+
+  it('brings a message of a group that somebody was at when it was sent', async () => {
+    const bundle = await setupSqs({}, 'q.fifo')
+    await bundle.send(aGrouped('g'))
+    const received = await bundle.receive()
+    const holder = await Session.open(bundle)
+    await holder.begin()
+    await holder.query('select 1 from fencepost.gate for update')
+    await bundle.remove(...received)
+    const next = aGrouped('g')
+    await bundle.send(next)
+    await holder.rollback()
+
+    expect(await bundle.receive()).toMatchObject([{ jobId: next.id }])
+    await bundle.sound()
+  })
 })
 
 describe('a send with a rank', () => {
@@ -116,6 +149,14 @@ describe('a server that registers', () => {
 
     expect(await waiting).toEqual([{ server: 'a', ledger: 'off' }])
     expect(await bundle.sql('select id from fencepost.sqs_server')).toEqual([{ id: 'a' }])
+  })
+
+  it('a second time, after a lost reply, is registered', async () => {
+    const { db, sql } = await setupSqs()
+
+    expect(await registerServer(db, 's1', 'on', 60_000)).toEqual([])
+
+    expect(await sql('select id from fencepost.sqs_server')).toEqual([{ id: 's1' }])
   })
 })
 
@@ -288,5 +329,80 @@ describe('a group with two of its messages in flight', () => {
 
     expect((await receive()).map(({ jobId }) => jobId)).toEqual([a.id, c.id])
     await sound()
+  })
+})
+
+describe('the sweep', () => {
+  /** Somebody is at the first of the rows of this table. */
+  async function sweepBeside(table: string, bundle: Awaited<ReturnType<typeof setupSqs>>) {
+    const [holder, sweeper] = [await Session.open(bundle), await Session.open(bundle)]
+    await holder.begin()
+    await holder.query(`select 1 from fencepost.${table} limit 1 for update`)
+    await sweepMessages(sweeper, 0)
+    return (await bundle.sql(`select 1 from fencepost.${table}`)).length
+  }
+
+  it('waits for nobody who is at an old row of the ledger', async () => {
+    const bundle = await setupSqs()
+    await bundle.send(anEntry(), anEntry())
+    await bundle.advance(301_000)
+
+    expect(await sweepBeside('sqs_sent', bundle)).toBe(1)
+  })
+
+  it('waits for nobody who is at an old id of deduplication', async () => {
+    const bundle = await setupSqs({}, 'q.fifo')
+    await bundle.send(aGrouped('g'), aGrouped('g'))
+    await bundle.advance(301_000)
+
+    expect(await sweepBeside('sqs_dedup', bundle)).toBe(1)
+  })
+
+  it('waits for nobody who is at an old message that waits for its group', async () => {
+    const bundle = await setupSqs({ messageRetentionPeriod: 60 }, 'q.fifo')
+    await bundle.send(aGrouped('g'), aGrouped('g'), aGrouped('g'))
+    await bundle.receive({ max: 1, visibleMs: 600_000 })
+    await bundle.advance(61_000)
+
+    expect(await sweepBeside('waiting', bundle)).toBe(1)
+  })
+})
+
+describe('leases of several messages', () => {
+  /** Two messages in flight; somebody is at the first. */
+  async function setupHeld() {
+    const bundle = await setupSqs()
+    await bundle.send(anEntry(), anEntry())
+    const [first, second] = await bundle.receive()
+    if (!first || !second) throw new Error('there were no two messages')
+    const [holder, waiter] = [await Session.open(bundle), await Session.open(bundle)]
+    const hold = async () => {
+      await holder.begin()
+      await holder.query('select 1 from fencepost.leased where lease_id = $1 for update', [first.leaseId])
+    }
+    /** What waits for the first must not hold the second: who has locked the first may want it next. */
+    const waits = async (waiting: Promise<unknown>) => {
+      await untilBlocked(bundle.sql, waiter.pid, waiting)
+      expect(await bundle.sql(leaseIsFree, [second.leaseId])).toEqual([{ free: true }])
+      await holder.rollback()
+      return waiting
+    }
+    return { ...bundle, first, second, waiter, hold, waits }
+  }
+
+  it('are made to last longer in their order, whatever the order of the receipts', async () => {
+    const { first, second, waiter, hold, waits } = await setupHeld()
+    await hold()
+
+    const changes = [second, first].map((receipt) => ({ ...receipt, visibleMs: 60_000 }))
+    expect(await waits(changeVisibility(waiter, 'q', changes))).toEqual(['changed', 'changed'])
+  })
+
+  it('are ended by a purge in their order, whenever they run out', async () => {
+    const { first, waiter, change, hold, waits } = await setupHeld()
+    await change(60_000, first) // now it is the last to run out
+    await hold()
+
+    expect(await waits(purgeQueue(waiter, 'q', 60_000))).toBe('purged')
   })
 })

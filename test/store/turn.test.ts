@@ -4,6 +4,7 @@ import type { Database } from '../../src/store/database.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { fail, finish } from '../../src/store/settle.js'
 import { takeTurn, type Turn } from '../../src/store/turn.js'
+import { statementMsMax } from '../../src/worker/worker.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { forged, setup } from '../harness/setup.js'
@@ -307,4 +308,29 @@ it('in a repeat takes nothing besides what the first try took', async () => {
   )
 
   expect(again.leases.map(({ jobId }) => jobId)).toEqual([first])
+})
+
+it('gives up on a lease that an open transaction holds before the client does, and leaves nobody waiting', async () => {
+  const bundle = await setup()
+  await bundle.add()
+  const lease = await bundle.take()
+  const [own] = await bundle.sql<{ ms: number | null }>(
+    `select extract(epoch from split_part(c, '=', 2)::interval) * 1000 as ms
+     from pg_proc left join unnest(proconfig) as c on c like 'lock_timeout=%' where proname = 'turn'`,
+  )
+  expect(Number(own?.ms)).toBeGreaterThan(0)
+  expect(Number(own?.ms)).toBeLessThan(statementMsMax)
+  // As it is, but a hundred times as fast.
+  const [turnOf] = await bundle.sql<{ name: string }>(`select 'fencepost.turn'::regproc::oid::regprocedure as name`)
+  await bundle.sql(`alter function ${turnOf?.name} set lock_timeout = '${Number(own?.ms) / 100}ms'`)
+  const [holder, worker] = [await Session.open(bundle), await Session.open(bundle)]
+  await holder.begin()
+  await holder.query('select 1 from fencepost.leased for update')
+
+  const said = { finish: [{ ...lease, resultText: '1' }] }
+  await expect(turn(worker, said)).rejects.toThrow('lock timeout')
+
+  await holder.commit()
+  await turn(worker, said)
+  expect(await bundle.see(lease.jobId)).toMatchObject({ outcome: 'succeeded' })
 })

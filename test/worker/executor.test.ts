@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import type { JobContext } from '../../src/index.js'
-import { setupExecution } from './setup.js'
+import { door, setupExecution } from './setup.js'
 
 async function untilAborted({ signal }: JobContext): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
@@ -129,4 +129,23 @@ it('counts a lease from the moment at which it was asked for', async () => {
   const { execution } = await setupExecution(() => {}, { sentAtMs })
 
   expect(execution.validUntilMs).toBe(sentAtMs + 30_000)
+})
+
+it('shows a handler that looks at its signal for the first time after it was told to stop that it was', async () => {
+  const gate = door()
+  let stopped: boolean | undefined
+  const { execution } = await setupExecution(async (job) => {
+    await gate.pass()
+    stopped = job.signal.aborted
+  })
+  const reached = gate.reached()
+  const ran = execution.run(() => {})
+  await reached
+  execution.abort('shutdown')
+  await ran
+
+  gate.open()
+  await execution.letGo()
+
+  expect(stopped).toBe(true)
 })

@@ -126,3 +126,22 @@ it('has beaten its last when it has stopped', async () => {
   await holder.commit()
   await stopped
 })
+
+it('reckons with what a lease lasts from when it was asked to, not from when that was answered', async () => {
+  const bundle = await setupExecution(() => {}, due)
+  const { sql, execution } = bundle
+  await sql(`create function wait() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock_shared(42); return new; end $$;
+    create trigger wait before update on fencepost.leased for each row execute function wait()`)
+  const holder = await Session.open(bundle)
+  await holder.begin()
+  await holder.query('select pg_advisory_xact_lock(42)')
+  const before = execution.validUntilMs
+  beat(bundle, [execution])
+  await untilBlockedBy(sql, holder)
+  const askedBeforeMs = performance.now()
+  await holder.commit()
+  await vi.waitUntil(() => execution.validUntilMs !== before, { timeout: 4_000, interval: 5 })
+
+  expect(execution.validUntilMs).toBeLessThanOrEqual(askedBeforeMs + execution.lease.leaseMs)
+})

@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest'
+import { Events } from '../../src/events.js'
 import { task } from '../../src/index.js'
+import { definitionOf } from '../../src/lab/run-steps.js'
+import type { Task } from '../../src/task/task.js'
+import { Advancer } from '../../src/worker/advancer.js'
 import { untilBlockedBy } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
@@ -83,4 +87,62 @@ it('stops once', async () => {
   await Promise.all([worker.stop(), worker.stop()])
 
   expect(stopped).toBe(1)
+})
+
+it('says its last words again, if they fail, before it closes', async () => {
+  const { fp, sql, see } = await setupWorker()
+  await sql(`create sequence refused; create table refuse (); 
+    create function refuse() returns trigger language plpgsql as $$ begin
+      if to_regclass('refuse') is not null then
+        perform nextval('refused');
+        raise exception using errcode = '40001', message = 'refused';
+      end if;
+      return old; end $$;
+    create trigger refuse before delete on fencepost.leased for each row execute function refuse()`)
+  const gate = door()
+  const work = task('work', { input: anything, run: () => gate.pass() })
+  const reached = gate.reached()
+  const worker = await fp.work([work], { ...soon, grace: 0 })
+  const job = await fp.enqueue(work, null)
+  await reached
+
+  const report = worker.stop()
+  const refusals = async () => (await sql<{ n: number }>('select last_value as n from refused'))[0]?.n as number
+  await Promise.race([report, expect.poll(refusals, { interval: 5, timeout: 10_000 }).toBeGreaterThan(5)])
+  await sql('drop table refuse')
+
+  expect(await report).toEqual({ finished: 0, released: 1 })
+  expect(await see(job.id)).toMatchObject({ place: 'ready' })
+  gate.open()
+})
+
+it('advances to its end what it had begun to advance', async () => {
+  const world = await setupWorker()
+  const { fp, db, sql } = world
+  const only = task('only', { input: anything, run: () => 'done' })
+  const definition = definitionOf(`
+name: single
+tasks: [{ name: only, action: only }]
+`)
+  await fp.workflows.start({ definition, tasks: [only], workflows: [] }, {})
+  // Who takes the run waits before it commits.
+  const holder = await Session.open(world)
+  await holder.begin()
+  await holder.query('select pg_advisory_xact_lock(42)')
+  await sql(`create function hold() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock_shared(42); return new; end $$;
+    create trigger hold before update on fencepost.run for each row
+    when (new.busy_until is not null) execute function hold()`)
+  const order: string[] = []
+  const look = () => void order.push('advanced')
+  const advancer = new Advancer({ db, events: new Events(), tasks: new Map([['only', only as Task]]), look })
+  advancer.call()
+  await untilBlockedBy(sql, holder)
+
+  const stopped = advancer.stop().then(() => order.push('stopped'))
+  await holder.commit()
+  await stopped
+
+  expect(order).toEqual(['advanced', 'stopped'])
+  expect(await sql('select revision, busy_until from fencepost.run')).toEqual([{ revision: 1, busy_until: null }])
 })

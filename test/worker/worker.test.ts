@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { NonRetryable, RetryAfter, task } from '../../src/index.js'
 import { audit } from '../../src/audit/audit.js'
 import { anything, door, next, setupWorker } from './setup.js'
@@ -144,6 +144,7 @@ it('tells a running handler that its job was cancelled, and ends the job', async
 it('gives a running job back at no charge when the worker stops before it has ended', async () => {
   const { fp, see } = await setupWorker()
   const gate = door()
+  onTestFinished(gate.open)
   const endless = task('endless', { input: anything, run: () => gate.pass() })
   const worker = await fp.work([endless], { ...soon, grace: 0 })
   const running = gate.reached()
