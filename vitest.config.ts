@@ -7,18 +7,15 @@ const onDatabase = [
   'failure-modes/**/*.test.ts',
 ]
 /**
- * About processes, signals, a pooler, types or what is refused before it reaches the server, not about a version of
- * PostgreSQL: once is enough. So it is for what breaks without its guard, and for its undisturbed course; what the guard
- * prevents is played on both.
+ * What depends on the version of PostgreSQL is the SQL, which test/store plays on both versions, as what the guard of
+ * a failure mode prevents. Everything above it runs once: clients, workers and their processes, a pooler, the lab, SQS,
+ * what is refused before it reaches the server, what breaks without its guard. (The command line runs on the embedded
+ * server, with all of that behind it.)
  */
 const once = [
-  'test/worker/processes/**',
-  'test/worker/pgbouncer.test.ts',
-  'test/lab/**',
-  'test/observe/**',
+  'test/{worker,client,audit,lab,observe}/**',
   'test/sqs/server/**',
   'test/fuzz/database/**',
-  'test/client/{bad-input,guides,typing}.test.ts',
   'failure-modes/*/{happy-path,repro,recover}.test.ts',
 ]
 const timeouts = { testTimeout: 60_000, hookTimeout: 120_000 }

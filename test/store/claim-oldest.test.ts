@@ -4,11 +4,11 @@ import { claim, loseExpired } from '../../src/store/lease.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
 
-/** One turn in sixteen takes the oldest job first. This is such a turn, by default for one free handler. */
+/** One turn in seventeen takes the oldest job first. This is such a turn, by default for one free handler. */
 async function oldest(db: Database, given: { tasks?: string[]; start?: number; suspects?: number } = {}) {
   const { tasks = ['test'], start = 1, suspects = 0 } = given
   const rows = await db.move<{ job_id: string }>(
-    `select job_id from fencepost.claim('default', 1, 'w1', $1::text[], 16, false, $2, $3)`,
+    `select job_id from fencepost.claim('default', 1, 'w1', $1::text[], 17, false, $2, $3)`,
     () => [tasks, start, suspects],
   )
   return rows.map(({ job_id }) => job_id)
