@@ -5,7 +5,7 @@ import type { Known } from '../../src/workflow/situation.js'
 import { Joins } from '../../src/workflow/joins.js'
 import { planOf } from '../../src/workflow/plan.js'
 import type { Change, Letter, Run } from '../../src/workflow/run.js'
-import { workflowOf } from '../harness/workflows.js'
+import { workflowOf } from '../harness/workflow-of.js'
 
 const known: Known = { result: () => ({ result: null, error: null }), workflow: () => null }
 
