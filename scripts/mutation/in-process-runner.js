@@ -12,13 +12,13 @@ const timings = 'mutation-timings.json'
 /**
  * Runs test files of Vitest in the process of Stryker's runner, by Vitest's own runner of suites. Stryker's plugin for
  * Vitest starts a thread and loads and transforms every module again for each mutant: 0.8 s of a core, of which the
- * tests take 0.02 s. Here each test file is one bundle, compiled once. It is evaluated anew for each mutant, so that
- * nothing which one mutant has left in a cache of a module is seen by the next.
+ * tests take 0.02 s. Here all test files are one bundle, compiled once. It is evaluated anew for each mutant, so
+ * that nothing which one mutant has left in a cache of a module is seen by the next.
  */
 class InProcessRunner {
   static inject = tokens(commonTokens.options)
-  /** By the path of the test file. */
-  #bundles = new Map()
+  #paths
+  #evaluate
   #packages = new Map()
   #patterns
   #suites
@@ -39,14 +39,13 @@ class InProcessRunner {
     this.#suites = await import(besideVitest.resolve('@vitest/runner'))
     const { glob } = await import(besideVitest.resolve('tinyglobby'))
     const paths = await glob(this.#patterns.include, { ignore: this.#patterns.exclude })
-    const { packages, texts } = bundlesOf(paths.sort(), createRequire(require.resolve('tsx/package.json')))
+    this.#paths = paths.sort()
+    const { packages, text } = bundleOf(this.#paths, createRequire(require.resolve('tsx/package.json')))
     for (const name of packages) {
       this.#packages.set(name, name.startsWith('node:') ? require(name) : { ...(await import(name)) })
     }
-    for (const [path, text] of Object.entries(texts)) {
-      const script = new Script(`(function (require, module, exports) {${text}\n})`, { filename: path })
-      this.#bundles.set(path, script.runInThisContext())
-    }
+    const script = new Script(`(function (require, module) {${text}\n})`, { filename: 'tests.js' })
+    this.#evaluate = script.runInThisContext()
     globalThis.__vitest_worker__ = { config: {} } // `expect` looks for it
     // A promise that a mutant leaves behind, rejected, fails the test that runs: it must not end the process.
     process.on('unhandledRejection', (error) => (this.#stray ??= error))
@@ -54,7 +53,7 @@ class InProcessRunner {
 
   async dryRun() {
     const stryker = this.#namespace()
-    const tests = await this.#run([...this.#bundles.keys()])
+    const tests = await this.#run(this.#paths)
     writeFileSync(timings, JSON.stringify(Object.fromEntries(tests.map(({ id, timeSpentMs }) => [id, timeSpentMs]))))
     return { status: DryRunStatus.Complete, tests, mutantCoverage: stryker.mutantCoverage }
   }
@@ -72,7 +71,7 @@ class InProcessRunner {
 
   /** The files of these tests: most mutants are killed by the first that is asked. */
   #quickestFirst(testFilter) {
-    if (!testFilter) return [...this.#bundles.keys()]
+    if (!testFilter) return this.#paths
     this.#timings ??= JSON.parse(readFileSync(timings, 'utf8'))
     const costs = new Map()
     for (const id of testFilter) {
@@ -90,14 +89,12 @@ class InProcessRunner {
     const results = []
     const stryker = this.#namespace()
     const bail = mutant !== undefined
+    const module = { exports: {} }
+    this.#evaluate((name) => this.#packages.get(name), module)
     let failed = false
     const runner = {
       config: configOfRunner,
-      importFile: (path) => {
-        if (!this.#bundles.has(path)) throw new Error(`no bundle of ${path}`)
-        const module = { exports: {} }
-        this.#bundles.get(path)((name) => this.#packages.get(name), module, module.exports)
-      },
+      importFile: (path) => module.exports.files[path](),
       onBeforeRunTask: (test) => {
         const id = idOf(test)
         if ((bail && failed) || (chosen && !chosen.has(id)) || this.#patterns.leftOut.includes(id)) test.mode = 'skip'
@@ -144,16 +141,16 @@ class InProcessRunner {
 }
 
 /** Made once for each sandbox: a process that a mutant held up is followed by another, which is soon there. */
-function bundlesOf(paths, beside) {
-  const kept = 'mutation-bundles.json'
+function bundleOf(paths, beside) {
+  const kept = 'mutation-bundle.json'
   if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8'))
+  // Each file, and each module that it needs, is evaluated when it is first asked for.
+  const files = paths.map((path) => `${JSON.stringify(path)}: () => import(${JSON.stringify(`./${path}`)})`)
   const { outputFiles, metafile } = beside('esbuild').buildSync({
-    entryPoints: paths,
+    stdin: { contents: `export const files = { ${files.join(', ')} }`, resolveDir: process.cwd() },
     bundle: true,
     write: false,
     metafile: true,
-    outdir: 'out',
-    outbase: '.',
     format: 'cjs',
     platform: 'node',
     target: 'node20',
@@ -163,13 +160,12 @@ function bundlesOf(paths, beside) {
       'import.meta.url': JSON.stringify(pathToFileURL(join(process.cwd(), 'test/any.ts')).href),
     },
   })
-  const outputs = Object.values(metafile.outputs)
-  const packages = [...new Set(outputs.flatMap(({ imports }) => imports.map(({ path }) => path)))]
-  const texts = Object.fromEntries(outputFiles.map(({ text }, n) => [outputs[n].entryPoint, text]))
+  const { imports } = Object.values(metafile.outputs)[0]
+  const bundle = { packages: [...new Set(imports.map(({ path }) => path))], text: outputFiles[0].text }
   const written = `${kept}.${process.pid}`
-  writeFileSync(written, JSON.stringify({ packages, texts }))
+  writeFileSync(written, JSON.stringify(bundle))
   renameSync(written, kept)
-  return { packages, texts }
+  return bundle
 }
 
 function idOf(test) {
