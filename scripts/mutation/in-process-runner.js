@@ -58,7 +58,10 @@ class InProcessRunner {
     return { status: DryRunStatus.Complete, tests, mutantCoverage: stryker.mutantCoverage }
   }
 
-  async mutantRun({ activeMutant, mutantActivation, testFilter, hitLimit }) {
+  async mutantRun({ activeMutant, mutantActivation, testFilter, ...options }) {
+    // Stryker's limit is a hundred times the hits of all tests without a mutant. Ten times are an endless loop, too, which
+    // then ends before its time is up: to start another process takes seconds.
+    const hitLimit = options.hitLimit && Math.ceil(options.hitLimit / 10)
     const stryker = this.#namespace()
     Object.assign(stryker, { hitLimit, hitCount: 0 })
     const chosen = testFilter && new Set(testFilter)

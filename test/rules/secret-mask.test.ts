@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SecretMask } from '../../src/job/secret-mask.js'
 
-const mask = new SecretMask(['hunter2', 'hunter2-longer', 'a"b\\c d', 12345, 'xy', 7])
+const mask = () => new SecretMask(['hunter2', 'hunter2-longer', 'a"b\\c d', 12345, 'xy', 7])
 
 describe('the mask of secrets', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('the mask of secrets', () => {
     ['a short one only where it stands alone', 'xyz 77', 'xyz 77'],
     ['nothing else', 'Hunter 2', 'Hunter 2'],
   ])('hides in a text %s', (_, text, masked) => {
-    expect(mask.text(text)).toBe(masked)
+    expect(mask().text(text)).toBe(masked)
   })
 
   it('hides three characters in other text, and not two', () => {
@@ -23,7 +23,7 @@ describe('the mask of secrets', () => {
   })
 
   it('hides in JSON: texts, names and whole numbers', () => {
-    expect(mask.json({ hunter2: [true, null, 12345, 123456, 7, { deep: 'xy', is: 'my hunter2' }] })).toEqual({
+    expect(mask().json({ hunter2: [true, null, 12345, 123456, 7, { deep: 'xy', is: 'my hunter2' }] })).toEqual({
       '•••': [true, null, '•••', 123456, '•••', { deep: '•••', is: 'my •••' }],
     })
   })
@@ -54,7 +54,7 @@ describe('what was thrown, under the mask', () => {
       readonly request = { url: 'https://hunter2@host', port: 443, tried: 12345, big: 12345n }
     }
     const error = new Refused('no hunter2', { cause: new TypeError('deep hunter2') })
-    const copy = mask.thrown(error) as Refused
+    const copy = mask().thrown(error) as Refused
     expect(copy).toBeInstanceOf(Refused)
     expect(copy).not.toBe(error)
     expect(copy.message).toBe('no •••')
@@ -77,7 +77,7 @@ describe('what was thrown, under the mask', () => {
         return 'lazy hunter2'
       }
     }
-    expect((mask.thrown(new Lazy()) as Error).message).toBe('lazy •••')
+    expect((mask().thrown(new Lazy()) as Error).message).toBe('lazy •••')
   })
 
   it('is as a log would write it', () => {
@@ -96,7 +96,7 @@ describe('what was thrown, under the mask', () => {
       call: () => 1,
       symbol: Symbol('hunter2'),
     }
-    expect(mask.thrown(given)).toEqual({
+    expect(mask().thrown(given)).toEqual({
       text: '•••',
       '•••': 1,
       date: '1970-01-01T00:00:00.000Z',
@@ -111,14 +111,14 @@ describe('what was thrown, under the mask', () => {
       call: '…',
       symbol: '…',
     })
-    expect(mask.thrown('hunter2')).toBe('•••')
+    expect(mask().thrown('hunter2')).toBe('•••')
   })
 
   it('leaves out what is in itself, but not what is in two places', () => {
     const shared = { a: 1 }
     const cycle: Record<string, unknown> = { shared, again: shared }
     cycle['self'] = cycle
-    expect(mask.thrown(cycle)).toEqual({ shared: { a: 1 }, again: { a: 1 }, self: '…' })
+    expect(mask().thrown(cycle)).toEqual({ shared: { a: 1 }, again: { a: 1 }, self: '…' })
   })
 
   it('leaves out what throws when it is looked at', () => {
@@ -127,14 +127,14 @@ describe('what was thrown, under the mask', () => {
         throw new Error('getter')
       },
     }
-    expect(mask.thrown([broken, 1])).toEqual(['…', 1])
+    expect(mask().thrown([broken, 1])).toEqual(['…', 1])
   })
 
   it('leaves out what is too deep, or too much', () => {
     const nested = (depth: number): unknown => (depth === 0 ? 'end' : { in: nested(depth - 1) })
-    expect(mask.thrown(nested(9))).toEqual(nested(9))
-    expect(JSON.stringify(mask.thrown(nested(10)))).toBe(JSON.stringify(nested(9)).replace('end', '…'))
-    const many = mask.thrown(Array.from({ length: 6_000 }, () => ({}))) as unknown[]
+    expect(mask().thrown(nested(9))).toEqual(nested(9))
+    expect(JSON.stringify(mask().thrown(nested(10)))).toBe(JSON.stringify(nested(9)).replace('end', '…'))
+    const many = mask().thrown(Array.from({ length: 6_000 }, () => ({}))) as unknown[]
     expect(many.filter((each) => each !== '…')).toHaveLength(4_999) // and the list itself
   })
 })

@@ -26,7 +26,7 @@ const childComesTo = (input: Json) => {
 }
 
 // The same is played by processes that are killed in test/worker/processes; here it takes a millisecond for each.
-it.each(Array.from({ length: 60 }, (_, n) => n))('random workflow %i comes to what its definition says', (seed) => {
+it.each(Array.from({ length: 40 }, (_, n) => n))('random workflow %i comes to what its definition says', (seed) => {
   const workflow = randomWorkflow(seed, 'child')
   const expected = interpret(workflow, { 'workflow.child': childComesTo }, () => 0)
   const random = randomFrom(seed)
