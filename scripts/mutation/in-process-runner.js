@@ -119,7 +119,7 @@ class InProcessRunner {
         if (failure === undefined) results.push({ ...base, status: TestStatus.Success })
         else {
           failed = true
-          results.push({ ...base, status: TestStatus.Failed, failureMessage: String(failure.message ?? failure) })
+          results.push({ ...base, status: TestStatus.Failed, failureMessage: messageOf(failure) })
         }
       },
     }
@@ -135,12 +135,20 @@ class InProcessRunner {
           name: path,
           timeSpentMs: 0,
           status: TestStatus.Failed,
-          failureMessage: String(broken.message),
+          failureMessage: messageOf(broken),
         })
       }
     }
+    // A test that was left out by mistake would let mutants survive.
+    if (chosen && !failed && results.length < chosen.size)
+      throw new Error(`only ${results.length} of ${chosen.size} tests ran`)
     return results
   }
+}
+
+/** Not everything that is thrown is an error, or can be made a text. */
+function messageOf(thrown) {
+  return typeof thrown?.message === 'string' ? thrown.message : 'something was thrown'
 }
 
 /** Made once for each sandbox: a process that a mutant held up is followed by another, which is soon there. */

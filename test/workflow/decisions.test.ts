@@ -119,6 +119,58 @@ tasks:
   expect(joins.arrive('in1', meet)).toBe(true) // and again, as the first time
 })
 
+describe('a join that is forgotten', () => {
+  const plan = planOf(
+    workflowOf(`
+name: w
+tasks:
+  - { name: root, action: echo, next: [{ do: in }] }
+  - { name: in, action: echo, next: [{ do: meet }] }
+  - { name: out, action: echo, next: [{ do: meet }] }
+  - { name: other, action: echo, next: [{ do: meet }] }
+  - { name: meet, join: 2, action: echo, next: [{ do: end }] }
+  - { name: end, action: echo }
+`).definition,
+  )
+  const meet = plan.tasks.get('meet')!
+  const afterRerun = (name: string, before: readonly string[], later: readonly string[]) => {
+    const joins = new Joins(plan, {})
+    for (const source of before) joins.arrive(source, meet)
+    joins.forget(name)
+    return later.map((source) => joins.arrive(source, meet))
+  }
+
+  it('waits again for the edges that come again', () => {
+    expect(afterRerun('root', ['in'], ['out', 'in'])).toEqual([false, true])
+    expect(afterRerun('root', ['in', 'out'], ['in'])).toEqual([true])
+  })
+
+  it('stays met if edges from elsewhere alone have met it', () => {
+    expect(afterRerun('root', ['out', 'other', 'in'], ['in'])).toEqual([false])
+    expect(afterRerun('root', ['in', 'out', 'other'], ['in'])).toEqual([false])
+  })
+
+  it('is as it was if nothing of what is forgotten leads to it, or if it is what begins again', () => {
+    expect(afterRerun('end', ['in', 'out'], ['other'])).toEqual([false])
+    expect(afterRerun('meet', ['in', 'out'], ['other'])).toEqual([false])
+    expect(afterRerun('meet', ['in'], ['out'])).toEqual([true])
+  })
+})
+
+it('a join says of all its edges which did not fire', () => {
+  const text = `
+name: w
+tasks:
+  - { name: a, action: core.noop, next: [{ do: d }] }
+  - { name: b, action: core.noop, next: [{ when: "{{ failed() }}", do: d }] }
+  - { name: c, action: core.noop, next: [{ when: "{{ failed() }}", do: d }] }
+  - { name: d, join: 2, action: core.noop }
+`
+  expect(decision(text).error?.message).toBe(
+    'task d waits for 2 of 3 edges, and can no longer get them: b → d, c → d did not fire',
+  )
+})
+
 it('a concurrency that no gate can have fails the task, not the run', () => {
   const { begin } = decided(
     `
@@ -591,6 +643,21 @@ describe('signals and answers', () => {
       answers: { never: 'n' },
       heard: ['x', 'late', 'n', 'm'],
     })
+    expect({ ...change.progress.answers }).toEqual({ never: 'n' })
+  })
+
+  it('that came early are for the first who asks', () => {
+    const early = `
+name: w
+tasks:
+  - { name: a, action: echo, next: [{ do: q }] }
+  - { name: q, action: core.ask, input: { title: Go? } }
+`
+    const kept = after(early, decision(early), [said('answer', 'q', 'yes', 1)])
+    expect({ ...kept.progress.answers }).toEqual({ q: 'yes' })
+    const asked = after(early, kept, [ended('a')])
+    expect(asked.begin).toMatchObject([{ task: 'q', state: 'succeeded', result: 'yes' }])
+    expect({ ...asked.progress.answers }).toEqual({})
   })
 
   it('are remembered a hundred at a time', () => {
