@@ -2,18 +2,12 @@ import { expect, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { audit } from '../../src/audit/audit.js'
 import { fencepost, task } from '../../src/index.js'
-import type { AnyTask, Fencepost } from '../../src/client/fencepost.js'
+import type { Fencepost } from '../../src/client/fencepost.js'
 import type { Json } from '../../src/job/json.js'
-import type { Workflow } from '../../src/workflow/builder.js'
-import { readWorkflowText } from '../../src/workflow/workflow-file.js'
 import { setup } from './setup.js'
+import { workflowOf } from './workflow-of.js'
 
-/** A workflow from its YAML. */
-export function workflowOf(text: string, tasks: readonly AnyTask[] = []): Workflow<Record<string, unknown>> {
-  const read = readWorkflowText(text, 'test.yaml')
-  if ('problems' in read) throw new Error(read.problems.map(({ message }) => message).join('\n'))
-  return { definition: read.definition, tasks, workflows: [] }
-}
+export { workflowOf }
 
 /** A handler of the test's: it is told its input, and waits until the test lets it go on, if the test holds it. */
 class Cues {

@@ -37,6 +37,13 @@ describe('what can be stored', () => {
     ['a date, as text', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
     ['what a toJSON() gives', { toJSON: (key: string) => ({ key }) }, '{"key":""}'],
     ['what a toJSON() inside gives', [{ toJSON: (key: string) => ({ key }) }], '[{"key":"0"}]'],
+    ['what a toJSON() gives for its key alone', [{ toJSON: (key: string) => (key === '0' ? 1 : undefined) }], '[1]'],
+    ['what a toJSON() gives for no key', { toJSON: (key: string) => (key === '' ? 1 : undefined) }, '1'],
+    [
+      'what a toJSON() inside an object gives for its name',
+      { a: { b: { toJSON: (key: string) => (key === 'b' ? 1 : undefined) } } },
+      '{"a":{"b":1}}',
+    ],
     ['the same object in two places', { a: shared, b: [shared, shared] }, '{"a":{"a":1},"b":[{"a":1},{"a":1}]}'],
     ['text that merely looks like an escaped NUL', '\\u0000', '"\\\\u0000"'],
     ['text that merely looks like an escaped surrogate', '\\ud800', '"\\\\ud800"'],

@@ -39,7 +39,18 @@ describe('the verdict on a failure', () => {
 
   it('refuses a RetryAfter that cannot be', () => {
     expect(() => new RetryAfter('-1s')).toThrow(expect.objectContaining({ code: 'FP_DURATION_INVALID' }))
-    expect(() => new RetryAfter('soon' as '1s')).toThrow(expect.objectContaining({ code: 'FP_DURATION_INVALID' }))
+    expect(() => new RetryAfter('soon' as '1s')).toThrow(
+      expect.objectContaining({
+        code: 'FP_DURATION_INVALID',
+        message: expect.stringContaining('RetryAfter') as string,
+      }) as Error,
+    )
+  })
+
+  it('has a message of its own for a RetryAfter without one, and keeps its cause', () => {
+    const cause = new Error('busy')
+    expect(new RetryAfter('1s')).toMatchObject({ message: 'retry later' })
+    expect(new RetryAfter('1s', 'later', { cause })).toMatchObject({ message: 'later', cause })
   })
 
   it('follows the predicate', () => {
@@ -115,6 +126,13 @@ describe('the description of an error', () => {
   ])('copes with %s', (_, thrown, expected) => {
     expect(describeError(thrown)).toMatchObject(expected as object)
     expect(judge(thrown).error).toMatchObject(expected as object)
+    expect(judge(thrown)).toMatchObject({ final: false, delayMs: 2_000 })
+  })
+
+  it('has no code, stack or cause where the error has none that can be told', () => {
+    const bare = Object.assign(new Error('x', { cause: 'text' }), { code: { a: 1 }, stack: 5 })
+    expect(describeError(bare)).toEqual({ name: 'Error', message: 'x' })
+    expect(describeError({ message: 'x', code: 7 })).toEqual({ name: 'Thrown', message: 'x', code: '7' })
   })
 
   it('is short even if the error is huge', () => {

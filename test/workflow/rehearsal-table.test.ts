@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readRehearsalTable, rehearseTable } from '../../src/workflow/rehearsal-table.js'
-import { workflowOf } from '../harness/workflows.js'
+import { workflowOf } from '../harness/workflow-of.js'
 
 const { definition } = workflowOf(`
 name: release

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { workflow } from '../../src/workflow/builder.js'
 import { rehearse, type RehearsalCase } from '../../src/workflow/rehearsal.js'
-import { workflowOf } from '../harness/workflows.js'
+import { workflowOf } from '../harness/workflow-of.js'
 
 const release = workflowOf(`
 name: release

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { secretsIn, SecretFlow } from '../../src/workflow/secret-flow.js'
-import { workflowOf } from '../harness/workflows.js'
+import { workflowOf } from '../harness/workflow-of.js'
 
 function flowOf(text: string, inherited: readonly string[] = []): SecretFlow {
   return new SecretFlow(workflowOf(text).definition, inherited)

@@ -25,10 +25,6 @@ export class Call {
     this.evaluation.spend(steps, this.place)
   }
 
-  error(problem: string, hint?: string): ExpressionError {
-    return this.place.error(`${this.name}() ${problem}`, hint)
-  }
-
   /** About one argument. */
   errorAt(argument: number, problem: string, hint?: string): ExpressionError {
     return (this.argumentPlaces[argument] ?? this.place).error(`${this.name}() ${problem}`, hint)
