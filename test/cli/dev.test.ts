@@ -42,15 +42,16 @@ it('writes one object per line with --json, and stops when nobody reads it any m
     .map((text) => JSON.parse(text) as Record<string, unknown>)
   dev.hangUp()
 
-  // Which of the demo's jobs is seen first is chance: they are enqueued at the same time.
-  expect(moves).toContainEqual({
+  // Which of the demo's jobs is seen first is chance, and so is whether the worker hears of its claim before the enqueue
+  // has heard of its commit.
+  expect(moves[0]).toEqual({
     at: expect.stringMatching(/Z$/) as string,
     jobId: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
     task: expect.any(String) as string,
     from: null,
-    to: 'ready',
+    to: expect.stringMatching(/^(ready|leased)$/) as string,
     outcome: null,
-    note: 'enqueued',
+    note: expect.stringMatching(/^(enqueued|attempt 1)$/) as string,
   })
   expect(moves.find(({ to }) => to === 'finished')).toMatchObject({ from: 'leased', outcome: 'succeeded' })
   expect((await dev.ended).code).toBe(0)
