@@ -36,7 +36,7 @@ export async function retireWorker(db: Database, id: string): Promise<void> {
 }
 
 /**
- * Asks to be notified of these queues. Answers a transaction id that is younger than every transaction which may not have
+ * Asks to be notified of these queues, and waits for nothing: a row of `sleeper`. Answers a transaction id that is younger than every transaction which may not have
  * seen that: once none of them runs any more (`oldestTransaction`), a job that is not found will be notified.
  */
 export async function fallAsleep(db: Database, id: string, queues: readonly string[]): Promise<bigint> {

@@ -1,29 +1,9 @@
 import { expect, it } from 'vitest'
-import type { Json } from '../../src/job/json.js'
 import { compileWorkflow } from '../../src/workflow/compile.js'
 import type { Definition } from '../../src/workflow/definition.js'
 import { playInMemory } from '../../src/workflow/memory-play.js'
 import { interpret } from '../worker/graphs/interpreter.js'
-import { type Behaviour, randomFrom, randomWorkflow } from '../worker/graphs/random-workflow.js'
-
-/** Its one task fails for an odd number. */
-const child = {
-  name: 'child',
-  parameters: { n: 'integer' },
-  tasks: [
-    {
-      name: 'only',
-      action: 'core.echo',
-      input: '{{ parameters.n }}',
-      next: [{ when: '{{ result() == 1 || result() == 3 }}', do: ['fail'] }],
-    },
-  ],
-  output: '{{ parameters.n * 10 }}',
-}
-const childComesTo = (input: Json) => {
-  const { n } = input as { n: number }
-  return { state: n % 2 === 1 ? ('failed' as const) : ('succeeded' as const), output: n * 10 }
-}
+import { type Behaviour, child, childComesTo, randomFrom, randomWorkflow } from '../worker/graphs/random-workflow.js'
 
 // The same is played by processes that are killed in test/worker/processes; here it takes a millisecond for each.
 it.each(Array.from({ length: 40 }, (_, n) => n))('random workflow %i comes to what its definition says', (seed) => {

@@ -117,3 +117,22 @@ export function randomWorkflow(seed: number, child: string | undefined): RandomW
   )
   return { name: `graph-${seed}`, tasks: reachable, output }
 }
+
+/** What the random ones start as sub-workflows: its one task fails for an odd number. */
+export const child = {
+  name: 'child',
+  parameters: { n: 'integer' },
+  tasks: [
+    {
+      name: 'only',
+      action: 'core.echo',
+      input: '{{ parameters.n }}',
+      next: [{ when: '{{ result() == 1 || result() == 3 }}', do: ['fail'] }],
+    },
+  ],
+  output: '{{ parameters.n * 10 }}',
+}
+export const childComesTo = (input: Json) => {
+  const { n } = input as { n: number }
+  return { state: n % 2 === 1 ? ('failed' as const) : ('succeeded' as const), output: n * 10 }
+}

@@ -1,11 +1,10 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { audit } from '../../../src/audit/audit.js'
 import { fencepost } from '../../../src/index.js'
-import type { Json } from '../../../src/job/json.js'
 import { Database } from '../../../src/store/database.js'
 import { compileWorkflow } from '../../../src/workflow/compile.js'
 import { interpret } from '../graphs/interpreter.js'
-import { type RandomWorkflow, randomFrom, randomWorkflow } from '../graphs/random-workflow.js'
+import { child, childComesTo, type RandomWorkflow, randomFrom, randomWorkflow } from '../graphs/random-workflow.js'
 import { processTestMsMax, setupProcesses } from './setup.js'
 import type { WorkerProcess } from './worker.js'
 
@@ -13,25 +12,6 @@ vi.setConfig({ testTimeout: processTestMsMax * 4 })
 
 const seed = Number(process.env['FENCEPOST_SEED'] ?? 1)
 const graphs = Number(process.env['FENCEPOST_GRAPHS'] ?? 60)
-
-/** Its one task fails for an odd number. */
-const child = {
-  name: 'child',
-  parameters: { n: 'integer' },
-  tasks: [
-    {
-      name: 'only',
-      action: 'core.echo',
-      input: '{{ parameters.n }}',
-      next: [{ when: '{{ result() == 1 || result() == 3 }}', do: ['fail'] }],
-    },
-  ],
-  output: '{{ parameters.n * 10 }}',
-}
-const childComesTo = (input: Json) => {
-  const { n } = input as { n: number }
-  return { state: n % 2 === 1 ? ('failed' as const) : ('succeeded' as const), output: n * 10 }
-}
 
 it(`random workflows come to what their definitions say, whoever is killed meanwhile (seed ${seed})`, async () => {
   const { url, sql, spawn, quiet } = await setupProcesses()
