@@ -1,11 +1,9 @@
-/** What a piece of work cost the server: WAL, commits, and the processor time of all its processes. */
+/** What a piece of work cost the server: WAL, and the processor time of all its processes. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Database } from '../src/store/database.js'
 
 export interface Costs {
   readonly walBytes: number
-  readonly commits: number
   readonly databaseCpuSeconds: number
 }
 
@@ -17,21 +15,17 @@ export async function costing<Result>(db: Database, work: () => Promise<Result>)
     result,
     {
       walBytes: after.walBytes - before.walBytes,
-      commits: after.commits - before.commits,
       databaseCpuSeconds: after.databaseCpuSeconds - before.databaseCpuSeconds,
     },
   ]
 }
 
-/** The counters of a session reach the view a second after its last statement, or when it ends. */
 async function now(db: Database): Promise<Costs> {
-  await pause(1_200)
-  const [row] = await db.once<{ wal: string; commits: string; pid: number }>(
-    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal, pg_backend_pid() as pid,
-            (select xact_commit::text from pg_stat_database where datname = current_database()) as commits`,
+  const [row] = await db.once<{ wal: string; pid: number }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal, pg_backend_pid() as pid`,
   )
-  const { wal, commits, pid } = row as { wal: string; commits: string; pid: number }
-  return { walBytes: Number(wal), commits: Number(commits), databaseCpuSeconds: cpuOfFamily(parentOf(pid)) }
+  const { wal, pid } = row as { wal: string; pid: number }
+  return { walBytes: Number(wal), databaseCpuSeconds: cpuOfFamily(parentOf(pid)) }
 }
 
 /** In ticks of a hundredth of a second. Of a server on another machine, or another system than Linux, nothing is known. */

@@ -1,22 +1,62 @@
-/** The part of docs/internals/performance.md that a full run makes: the goals, the table, the plots. */
+/** What a run tells: tables, plots, and the part of docs/internals/performance.md that a full run makes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Goal } from './goals.js'
 import { plotOf } from './plot.js'
-import type { Results } from './results.js'
+import type { Row } from './results.js'
+import type { About } from './systems.js'
 
 export interface Told {
-  readonly systems: Readonly<Record<string, { versions: Readonly<Record<string, string>>; settings: string }>>
+  readonly systems: Readonly<Record<string, About>>
   /** Why something was not measured. */
   readonly cannot: Readonly<Record<string, string>>
-  readonly rows: ReturnType<Results['summary']>
+  readonly rows: readonly Row[]
   readonly goals: readonly Goal[]
 }
 
 const [begin, end] = ['<!-- figures: npm run bench -- --write -->', '<!-- end of figures -->']
 
+/** In the order in which they are shown. */
+const columns: Readonly<Record<string, string>> = {
+  perSecond: 'per second',
+  p50Ms: 'p50 ms',
+  p99Ms: 'p99 ms',
+  lastToFirst: 'last tenth / first',
+  overshoot: 'overshoot',
+  walBytesPerJob: 'WAL bytes / job',
+  statementsPerJob: 'statements / job',
+  commitsPerJob: 'commits / job',
+  databaseCpuMicrosPerJob: 'database µs / job',
+  workerCpuMicrosPerJob: 'client µs / job',
+  workerMb: 'worker MB',
+}
+/** What a ratio and a spread are told of: the first of these that a workload has. */
+const leading = ['workerMb', 'perSecond', 'p50Ms']
+
+/** A line for each system of a workload: its leading figure with spread and ratio, then the others. */
+export function tableOf(workload: string, rows: readonly Row[]): { system: string; [column: string]: string }[] {
+  const here = rows.filter((row) => row.workload === workload)
+  const figures = Object.keys(columns).filter((figure) => here.some((row) => row.figure === figure))
+  const lead = leading.find((figure) => figures.includes(figure))
+  const systems = [...new Set(here.map(({ system }) => system))]
+  return systems.map((system) => {
+    const of = (figure: string | undefined) => here.find((row) => row.system === system && row.figure === figure)
+    const [first, ratio] = [of(lead), of(lead)?.ratio]
+    return {
+      system,
+      ...Object.fromEntries(figures.map((figure) => [columns[figure], shown(of(figure)?.median)])),
+      spread: first === undefined ? '–' : `± ${Math.round(first.spread * 50)} %`,
+      ...(here.some((row) => row.ratio !== undefined) && { 'fencepost / it': shown(ratio) }),
+    }
+  })
+}
+
+export function workloadsOf(rows: readonly Row[]): string[] {
+  return [...new Set(rows.map(({ workload }) => workload))]
+}
+
 export function plotsOf({ rows }: Told): { readonly name: string; readonly file: string; readonly svg: string }[] {
-  return [...new Set(rows.map(({ workload }) => workload))].flatMap((name) => {
+  return workloadsOf(rows).flatMap((name) => {
     const svg = plotOf(name, rows)
     return svg === undefined ? [] : [{ name, file: `${name.replaceAll(/\W+/g, '-')}.svg`, svg }]
   })
@@ -33,31 +73,42 @@ export function writePage(told: Told, internals: string): void {
 }
 
 function partOf(told: Told): string[] {
+  const plots = plotsOf(told)
   return [
     '| figure | value | goal | holds |',
     '|---|---:|---:|---|',
-    ...told.goals.map(({ name, value, goal, holds }) =>
-      row(name, value?.toFixed(2) ?? '–', goal, holds ? 'yes' : 'no'),
-    ),
-    '',
-    '| workload | system | figure | median | spread |',
-    '|---|---|---|---:|---:|',
-    ...told.rows.map(({ workload, system, figure, median, spread }) =>
-      row(workload, system, figure, median < 100 ? median.toFixed(1) : String(Math.round(median)), spread.toFixed(2)),
-    ),
+    ...told.goals.map(({ name, value, goal, holds }) => lineOf(name, shown(value), goal, holds ? 'yes' : 'no')),
     '',
     '| system | versions | settings |',
     '|---|---|---|',
     ...Object.entries(told.systems).map(([name, { versions, settings }]) => {
       const texts = Object.entries(versions).map(([what, version]) => `${what} ${version}`)
-      return row(name, texts.join(', '), settings)
+      return lineOf(name, texts.join(', '), settings)
     }),
-    '',
-    ...Object.entries(told.cannot).map(([what, why]) => `- Not measured: ${what}: ${why}`),
-    ...plotsOf(told).map(({ name, file }) => `![${name}](performance/${file})`),
+    ...workloadsOf(told.rows).flatMap((name) => {
+      const plot = plots.find((one) => one.name === name)
+      const table = tableOf(name, told.rows)
+      const heads = Object.keys(table[0] ?? {})
+      return [
+        '',
+        `### ${name[0]?.toUpperCase()}${name.slice(1)}`,
+        '',
+        ...(plot === undefined ? [] : [`![${name}](performance/${plot.file})`, '']),
+        lineOf(...heads),
+        `|---|${'---:|'.repeat(heads.length - 1)}`,
+        ...table.map((line) => lineOf(...heads.map((head) => line[head] ?? '–'))),
+      ]
+    }),
+    ...Object.entries(told.cannot).flatMap(([what, why]) => ['', `- Not measured: ${what}: ${why}`]),
   ]
 }
 
-function row(...cells: readonly string[]): string {
+function lineOf(...cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+/** As many digits as tell something. */
+export function shown(value: number | undefined): string {
+  if (value === undefined) return '–'
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)))
 }

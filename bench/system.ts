@@ -9,12 +9,15 @@ export const node24 = join(peers, 'node_modules', '.bin', 'node')
 export interface Told {
   readonly seconds: number
   readonly cpuSeconds: number
+}
+
+/** What a worker tells of itself at its end; moments are in milliseconds, and comparable between processes. */
+export interface WorkerTold extends Told {
+  readonly done: number
+  readonly begunAt: number
+  readonly endedAt: number
   readonly rssMb: number
-  readonly overshoot?: number
-  readonly tookMs?: readonly number[]
-  readonly p50?: number
-  readonly p99?: number
-  readonly tenths?: readonly number[]
+  readonly overshoot: number
 }
 
 export class System {
@@ -42,13 +45,23 @@ export class System {
     return new System(name, child, await answer(child))
   }
 
-  do(act: string, options: Record<string, unknown> = {}): Promise<Told> {
+  do<Found = unknown>(act: string, options: Record<string, unknown> = {}): Promise<Told & Found> {
+    if (!this.isAlive) return Promise.reject(new Error(`${this.name} has ended`))
     this.#child.send({ act, ...options })
     return answer(this.#child)
   }
 
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null && !this.#child.killed
+  }
+
+  /** Whatever it is doing. */
+  kill(): void {
+    this.#child.kill('SIGKILL')
+  }
+
   end(): Promise<unknown> {
-    if (this.#child.exitCode !== null) return Promise.resolve()
+    if (!this.isAlive) return Promise.resolve()
     return new Promise((resolve) => {
       this.#child.once('exit', resolve)
       this.#child.disconnect()
@@ -58,12 +71,16 @@ export class System {
 
 export function answer<Message>(child: ChildProcess): Promise<Message> {
   return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) => reject(new Error(`it ended with ${code} before it told anything`))
-    child.once('exit', onExit)
-    child.once('message', (message: Message & { error?: string }) => {
+    const onExit = (code: number | null, signal: string | null) => {
+      child.off('message', onMessage)
+      reject(new Error(`it ended with ${code ?? signal} before it told anything`))
+    }
+    const onMessage = (message: Message & { error?: string }) => {
       child.off('exit', onExit)
       if (message.error === undefined) resolve(message)
       else reject(new Error(message.error))
-    })
+    }
+    child.once('exit', onExit)
+    child.once('message', onMessage)
   })
 }

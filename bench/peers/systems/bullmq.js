@@ -40,6 +40,7 @@ export async function open({ url, redisPort, on }) {
       return waiting + active + delayed
     },
     clear: () => jobs.obliterate({ force: true }),
+    drop: () => jobs.obliterate({ force: true }),
     close: () => jobs.close(),
   }
 }

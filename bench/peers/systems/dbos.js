@@ -62,9 +62,9 @@ export async function open({ url }) {
       return Number(rows[0].n)
     },
     clear: () => pool.query(`truncate ${schema}.workflow_status cascade`),
+    drop: () => pool.query(`drop schema ${schema} cascade`),
     async close() {
       await client.destroy()
-      await pool.query(`drop schema ${schema} cascade`)
       await pool.end()
     },
   }

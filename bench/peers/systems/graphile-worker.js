@@ -44,9 +44,7 @@ export async function open({ url }) {
     },
     left: async () => Number((await query(`select count(*) as n from ${schema}.jobs`)).rows[0].n),
     clear: () => query(`truncate ${schema}._private_jobs`),
-    async close() {
-      await query(`drop schema ${schema} cascade`)
-      await utils.release()
-    },
+    drop: () => query(`drop schema ${schema} cascade`),
+    close: () => utils.release(),
   }
 }

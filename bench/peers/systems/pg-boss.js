@@ -28,11 +28,10 @@ export async function open({ url }) {
       by === 'work' ? worked(concurrency, handle) : fetched(concurrency, batch, handle),
     left: async () =>
       Number((await query(`select count(*) as n from ${schema}.job where state < 'completed'`)).rows[0].n),
-    clear: () => boss.deleteAllJobs(queue),
-    async close() {
-      await query(`drop schema ${schema} cascade`)
-      await boss.stop({ graceful: false })
-    },
+    // Of all queues: that truncates. Those of one it would delete row by row, and leave dead ones to the next run.
+    clear: () => boss.deleteAllJobs(),
+    drop: () => query(`drop schema ${schema} cascade`),
+    close: () => boss.stop({ graceful: false }),
   }
 
   async function worked(concurrency, handle) {
