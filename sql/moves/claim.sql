@@ -6,7 +6,7 @@
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
 -- The fence of a lease is (job_id, lease_id, nonce). The nonce keeps a fence apart from one that a sequence hands out
 -- again after a failover to a replica that was behind.
--- The first `start` leases are born started: their handlers run as soon as the answer is read. So are, if any is, those
+-- The first `start` leases (without `suspects`: all or none) are born started: their handlers run as soon as the answer is read. So are, if any is, those
 -- of jobs that had a lease before: what a first try may do, begin and be marked a moment later, could otherwise let a job
 -- that kills its worker at once go uncounted for ever.
 -- `suspects`: a job with losses may have killed its worker, and is to run without neighbours. That many of them are
@@ -52,7 +52,12 @@ declare
   v_gated boolean;
   v_plain boolean;
   v_ahead integer;
-  v_until fencepost.ready;
+  v_taken integer := 0; -- of v_rows, for free handlers
+  v_last tid; -- the last of these
+  v_rank_last smallint;
+  v_seq_last bigint;
+  v_rank_until smallint;
+  v_seq_until bigint;
   v_local boolean := true;
   v_full text[] := '{}';
   v_over text[];
@@ -68,7 +73,8 @@ declare
   v_aged bigint;
   v_passed bigint[];
   v_first fencepost.ready;
-  v_suspects boolean := true;
+  v_suspects boolean;
+  v_now timestamptz;
   v_nonce bigint := floor(random() * 9007199254740991); -- guard: claim.nonce (it fits a JavaScript number)
 begin
   perform fencepost.durable(); -- guard: claim.durable
@@ -169,42 +175,48 @@ begin
     v_begun := fencepost.clock();
     v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
               + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
-    -- Between one priority's mark and the next priority that has one.
-    for v_range in 0 .. cardinality(v_ranks) loop
-      exit when cardinality(v_rows) >= v_free and not v_suspects;
+    -- Between one priority's mark and the next priority that has one; last of all, suspects.
+    for v_range in 0 .. cardinality(v_ranks) + 1 loop
+      v_suspects := v_range > cardinality(v_ranks);
+      v_taken := cardinality(v_rows);
+      continue when case when v_suspects then coalesce(p_suspects, 0) = 0 else cardinality(v_rows) >= v_free end;
       v_rank := coalesce(v_ranks[v_range], -32768);
       v_seq := coalesce(v_seqs[v_range], 0);
       v_below := coalesce(v_ranks[v_range + 1]::integer, 32768); -- guard: claim.last_priority
       -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
       loop
-        with picked as materialized (
-          select q.ctid, q.local_limit, q.gates
-          from fencepost.ready q
-          where q.queue = p_queue
-            and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
-            and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
-            and (p_tries_max is null or q.tries < p_tries_max) -- guard: claim.tries_max
-            and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
-            and (v_rows = '{}' or q.ctid <> all (v_rows))
-            and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
-          order by q.priority, q.seq -- guard: claim.order
-          limit greatest(0, v_free - cardinality(v_rows))
-          for update skip locked -- guard: claim.skip_locked
-        ), suspects as materialized (
-          select q.ctid, q.local_limit, q.gates
-          from fencepost.ready q
-          where q.queue = p_queue
-            and q.losses > 0 -- guard: claim.suspect_tasks
-            and (v_tasks is null or q.task = any (v_tasks))
-            and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
-          order by q.priority, q.seq
-          limit case when v_suspects then p_suspects else 0 end
-          for update skip locked -- guard: claim.suspect_skip_locked
-        )
-        select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
-               coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
-        into v_more, v_grouped, v_gated, v_plain
-        from (select * from picked where v_free > 0 union all select * from suspects where p_suspects > 0) p;
+        if not v_suspects then
+          select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null),
+                 coalesce(v_gated, false) or bool_or(p.gates is not null), v_plain or bool_or(p.gates is null)
+          into v_more, v_grouped, v_gated, v_plain
+          from (
+            select q.ctid, q.local_limit, q.gates
+            from fencepost.ready q
+            where q.queue = p_queue
+              and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.tasks
+              and (p_suspects is null or q.losses = 0) -- guard: claim.suspects_apart
+              and (p_tries_max is null or q.tries < p_tries_max) -- guard: claim.tries_max
+              and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+              and (v_rows = '{}' or q.ctid <> all (v_rows))
+              and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
+            order by q.priority, q.seq -- guard: claim.order
+            limit v_free - cardinality(v_rows)
+            for update skip locked -- guard: claim.skip_locked
+          ) p;
+        else
+          select coalesce(array_agg(p.ctid), '{}'), bool_or(p.local_limit is not null) into v_more, v_grouped
+          from (
+            select q.ctid, q.local_limit
+            from fencepost.ready q
+            where q.queue = p_queue
+              and q.losses > 0 -- guard: claim.suspect_tasks
+              and (v_tasks is null or q.task = any (v_tasks))
+              and (q.local_limit is null or v_local and q.gates[cardinality(q.gates)] <> all (v_full))
+            order by q.priority, q.seq
+            limit p_suspects
+            for update skip locked -- guard: claim.suspect_skip_locked
+          ) p;
+        end if;
 
         if v_grouped then
           -- Another claim of this process, on its way, would not be counted: then no job of such a group.
@@ -212,11 +224,12 @@ begin
             v_local := false;
             continue;
           end if;
-          select coalesce(array_agg(f.ctid) filter (where f.n <= f.local_limit), '{}'),
+          select coalesce(array_agg(f.ctid order by f.priority, f.seq) filter (where f.n <= f.local_limit), '{}'),
                  coalesce(array_agg(distinct f.key) filter (where f.n > f.local_limit), '{}')
           into v_more, v_over
           from (
-            select q.ctid, q.gates[cardinality(q.gates)] as key, coalesce(q.local_limit, 32767) as local_limit,
+            select q.ctid, q.priority, q.seq, q.gates[cardinality(q.gates)] as key,
+                   coalesce(q.local_limit, 32767) as local_limit,
                    case when q.local_limit is null then 0 else
                      row_number() over (partition by q.local_limit is null, q.gates[cardinality(q.gates)]
                                         order by q.priority, q.seq)
@@ -236,28 +249,41 @@ begin
           v_full := v_full || v_over;
         end if;
         v_rows := v_rows || v_more;
-        v_suspects := false;
-        exit when not coalesce(v_grouped, false) or v_over = '{}' or cardinality(v_rows) >= v_free;
+        if not v_suspects then
+          v_last := coalesce(v_more[cardinality(v_more)], v_last);
+        end if;
+        exit when not coalesce(v_grouped, false) or v_over = '{}'
+          or case when v_suspects then v_more <> '{}' else cardinality(v_rows) >= v_free end;
       end loop;
     end loop;
 
+    -- Ahead of free handlers, behind what was taken for these. If there was not enough for them, there is nothing more.
     -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
-    v_ahead := case when v_plain or cardinality(v_rows) < 20 then p_limit - greatest(v_free, cardinality(v_rows)) else 0 end;
-    if v_gated and v_ahead > 0 then
-      select q.* into v_first from fencepost.ready q where q.ctid = any (v_rows) order by q.priority, q.seq limit 1;
-      select n.* into v_until
-      from fencepost.ready n
-      where n.queue = p_queue
-        and (n.priority, n.seq) >= (v_first.priority, v_first.seq)
-      order by n.priority, n.seq
-      offset least(p_limit, 2 * v_free + 50)
-      limit 1;
+    v_ahead := case when v_taken >= v_free and (v_plain or v_taken < 20) then p_limit - greatest(v_free, v_taken) else 0 end;
+    if v_ahead > 0 then
+      select q.priority, q.seq into v_rank_last, v_seq_last from fencepost.ready q where q.ctid = v_last;
+      if not found then
+        v_rank_last := -32768;
+        v_seq_last := -1;
+      end if;
+      if v_gated then
+        select n.priority, n.seq into v_rank_until, v_seq_until
+        from fencepost.ready n
+        where n.queue = p_queue and (n.priority, n.seq) > (v_rank_last, v_seq_last)
+        order by n.priority, n.seq
+        offset least(p_limit, v_free + 50)
+        limit 1;
+      end if;
     end if;
     for v_range in 0 .. cardinality(v_ranks) loop
       exit when v_ahead <= 0;
       v_rank := coalesce(v_ranks[v_range], -32768);
       v_seq := coalesce(v_seqs[v_range], 0);
       v_below := coalesce(v_ranks[v_range + 1]::integer, 32768);
+      if (v_rank, v_seq) <= (v_rank_last, v_seq_last) then
+        v_rank := v_rank_last;
+        v_seq := v_seq_last + 1;
+      end if;
       v_more := array(
         select q.ctid
         from fencepost.ready q
@@ -265,9 +291,9 @@ begin
           and (v_tasks is null or q.task = any (v_tasks)) -- guard: claim.ahead_tasks
           and q.losses = 0 -- guard: claim.ahead_suspects
           and q.gates is null -- guard: claim.not_ahead
-          and q.ctid <> all (v_rows)
+          and (v_aged is null or q.seq <> v_aged)
           and (q.priority, q.seq) >= (v_rank, v_seq) and q.priority < v_below
-          and (q.priority, q.seq) <= (coalesce(v_until.priority, 32767), coalesce(v_until.seq, 9223372036854775807))
+          and (q.priority, q.seq) <= (coalesce(v_rank_until, 32767), coalesce(v_seq_until, 9223372036854775807))
         order by q.priority, q.seq
         limit v_ahead
         for update skip locked); -- guard: claim.ahead_skip_locked
@@ -287,20 +313,22 @@ begin
       case when v_ranks = '{}' then fencepost.clock() - v_begun end);
   end if;
 
+  if v_rows = '{}' then
+    return;
+  end if;
+  v_now := fencepost.clock(); -- guard: claim.clock (after the last wait)
   return query
     with taken as (
       delete from fencepost.ready r -- guard: claim.move
       where r.ctid = any (v_rows)
       returning r.*
-    ), leases as materialized (
+    ), leases as materialized ( -- it is read in the order in which it was made
       select nextval('fencepost.lease_seq') as lease_id,
              case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, o.* -- guard: claim.secret
       from (
-        select t.*, t.tries + 1 as try, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at,
+        select t.*, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at,
                j.gates as asked_gates, j.dead_from,
-               fencepost.clock() as claimed_at, -- guard: claim.clock
-               (sum((p_suspects is null or t.losses = 0)::int)
-                  over (order by t.seq is not distinct from v_aged desc, t.priority, t.seq) <= p_start -- guard: claim.aged_first
+               (p_start > 0 and coalesce((t.priority, t.seq) <= (v_rank_last, v_seq_last) or t.seq = v_aged, v_seq_last is null) -- guard: claim.aged_first
                   or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
                  and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
                  as started
@@ -314,19 +342,23 @@ begin
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
          failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at,
          visible_at)
-      select l.lease_id, l.nonce, l.job_id, l.seq, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms',
-             case when l.started then l.claimed_at end, p_turn, l.lease_ms, l.try, l.releases, l.priority, l.failures,
+      select l.lease_id, l.nonce, l.job_id, l.seq, v_now, v_now + l.lease_ms * interval '1 ms',
+             case when l.started then v_now end, p_turn, l.lease_ms, l.tries + 1, l.releases, l.priority, l.failures,
              l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
-             case when l.asked_gates @? '$[*].overrunMs' then l.claimed_at + interval '1 ms' * (
-               select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(l.asked_gates) as g) end,
-             l.claimed_at + p_visible_ms * interval '1 ms'
+             case when l.asked_gates @? '$[*].overrunMs' then v_now + fencepost.overrun_ms(l.asked_gates) * interval '1 ms' end,
+             v_now + p_visible_ms * interval '1 ms'
       from leases l
     )
-    select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.try, l.failures, l.losses,
-           l.releases, l.failures_max, l.claimed_at, l.claimed_at + l.lease_ms * interval '1 ms', l.lease_ms,
+    select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.tries + 1, l.failures, l.losses,
+           l.releases, l.failures_max, v_now, v_now + l.lease_ms * interval '1 ms', l.lease_ms,
            l.created_at, l.started, l.policy, l.seq, l.dead_from,
-           case when p_visible_ms is not null then coalesce((
-             select min(a.claimed_at) from fencepost.attempt a where l.try > 1 and a.job_id = l.job_id), l.claimed_at) end
-    from leases l
-    order by l.seq is not distinct from v_aged desc, l.priority, l.seq;
+           case when p_visible_ms is null then null
+                when l.tries = 0 then v_now
+                else coalesce(fencepost.first_claimed_at(l.job_id), v_now) end
+    from leases l;
 end $$;
+
+-- first_claimed_at(job) → when the first of its leases that have ended began
+create or replace function fencepost.first_claimed_at(p_job uuid) returns timestamptz
+language sql stable
+as $$ select min(a.claimed_at) from fencepost.attempt a where a.job_id = p_job $$;

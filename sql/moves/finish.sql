@@ -1,4 +1,4 @@
--- finish(job_ids, lease_ids, nonces, results, own) → (job_id, lease_id, answer, outcome, duplicate)
+-- finish(job_ids, lease_ids, nonces, results, own, quiet) → (job_id, lease_id, answer, outcome, duplicate)
 --
 -- Move: leased → finished(succeeded), by the fence. This is the commit boundary: in the caller's transaction it is the
 -- last statement before COMMIT.
@@ -8,10 +8,11 @@
 --   an attempt unknown to us, after a failover, that reported success before it is found by `fencepost audit`.)
 -- A cancel that was requested and not yet honoured loses: the work is done, and saying otherwise would be a lie.
 -- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
+-- `quiet`: if all is as it should be (each `finished`, none a duplicate), nothing is answered.
 -- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
 create or replace function fencepost.finish(
   p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
-  p_own boolean default false
+  p_own boolean default false, p_quiet boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -21,7 +22,7 @@ declare
   v_jobs uuid[];
   v_leases bigint[];
   v_nonces bigint[];
-  v_retried boolean;
+  v_retried fencepost.attempt[];
   v_ask record;
   v_answer text;
   v_told_jobs uuid[];
@@ -40,33 +41,39 @@ begin
     where l.lease_id = a.lease_id -- guard: finish.fence_lease
       and l.job_id = a.job_id -- guard: finish.fence_job
       and l.nonce = a.nonce -- guard: finish.fence_nonce
-    returning l.*, a.result, fencepost.clock() as ended_at -- guard: finish.clock
+    returning l.job_id, l.lease_id, l.nonce, l.claimed_at, coalesce(l.started_at, l.claimed_at) as started_at, l.tries,
+              l.releases, l.failures, l.losses, l.worker, l.cancel_requested_at, l.gates, l.overrun, a.result,
+              fencepost.clock() as ended_at -- guard: finish.clock
   ), put as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,
        result)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, coalesce(e.started_at, e.claimed_at), 'succeeded', e.tries, e.releases, e.failures,
-           e.losses, e.worker, case when e.cancel_requested_at is not null then 'cancel_came_too_late' end, e.result
+    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.started_at, 'succeeded', e.tries, e.releases, e.failures, e.losses,
+           e.worker, case when e.cancel_requested_at is not null then 'cancel_came_too_late' end, e.result
     from ended e
-  ), log as (
-    insert into fencepost.attempt (job_id, lease_id, nonce, ended_at, claimed_at, started_at, ending, worker)
-    select e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, coalesce(e.started_at, e.claimed_at), 'succeeded', e.worker
-    from ended e
-    where e.tries > 1 -- guard: finish.log
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce), bool_or(e.tries > 1),
-         (select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
-          from ended g cross join lateral unnest(g.gates) as k
-          where g.gates is not null and (g.overrun is null or k <> all (g.overrun))) -- guard: finish.overrun
+  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce),
+         array_agg(row(e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, null, null, null,
+                       'succeeded', null, e.worker, null, null, null)::fencepost.attempt)
+           filter (where e.tries > 1), -- guard: finish.log
+         case when bool_or(e.gates is not null) then (
+           select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
+           from ended g cross join lateral unnest(g.gates) as k
+           where g.overrun is null or k <> all (g.overrun)) end -- guard: finish.overrun
   into v_jobs, v_leases, v_nonces, v_retried, v_freed
   from ended e;
+  if v_retried is not null then
+    insert into fencepost.attempt select * from unnest(v_retried);
+  end if;
 
-  if cardinality(v_leases) = cardinality(p_lease_ids) and not v_retried then -- guard: finish.duplicate
+  if cardinality(v_leases) = cardinality(p_lease_ids) and v_retried is null then -- guard: finish.duplicate
     if v_freed is not null then
       perform fencepost.admit(fencepost.hand_over(v_freed, p_own), p_own, false);
     end if;
-    return query select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
-      from unnest(v_jobs, v_leases) as a(job_id, lease_id);
+    if not p_quiet then
+      return query select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
+        from unnest(v_jobs, v_leases) as a(job_id, lease_id);
+    end if;
     return;
   end if;
 

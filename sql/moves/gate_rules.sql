@@ -14,6 +14,13 @@ as $$
   select (p_gates -> -1 ->> 'local')::smallint
 $$;
 
+-- overrun_ms(gates) → for how long its job may hold them: the shortest of what they allow
+create or replace function fencepost.overrun_ms(p_gates jsonb) returns bigint
+language sql immutable
+as $$
+  select min((g ->> 'overrunMs')::bigint) from jsonb_array_elements(p_gates) as g
+$$;
+
 -- fifo_held(gates, held) → how many of the held gates a job keeps while it is delayed, parked or paused: a strict one,
 -- which comes first
 create or replace function fencepost.fifo_held(p_gates text[], p_held smallint) returns smallint

@@ -38,6 +38,8 @@ declare
   v_queue integer;
   v_taken bigint;
   v_found bigint := 0;
+  v_nudged boolean;
+  v_called boolean;
 begin
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
@@ -54,7 +56,7 @@ begin
   if p_finish_leases is not null then
     for kind, job_id, lease_id, answer, outcome, flag in
       select 'finish', f.job_id, f.lease_id, f.answer, f.outcome, f.duplicate
-      from fencepost.finish(p_finish_jobs, p_finish_leases, p_finish_nonces, p_results, true) f
+      from fencepost.finish(p_finish_jobs, p_finish_leases, p_finish_nonces, p_results, true, true) f
       where f.answer <> 'finished' or f.duplicate
     loop
       return next;
@@ -92,14 +94,15 @@ begin
     end loop;
   end if;
 
-  if exists (select 1 from fencepost.nudge) and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
+  select exists (select 1 from fencepost.nudge), exists (select 1 from fencepost.call) into v_nudged, v_called;
+  if v_nudged and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
     kind := 'nudged';
     job_id := null;
     answer := case when current_setting('transaction_isolation') <> 'read committed' then 'isolation' end;
     return next;
   end if;
 
-  if exists (
+  if v_called and exists (
     select 1 from fencepost.call c
     join fencepost.run r on r.id = c.run_id
     where r.ended_at is null and r.state <> 'paused' and (r.busy_until is null or r.busy_until < fencepost.clock())

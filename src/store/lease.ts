@@ -25,7 +25,7 @@ export interface ClaimedLease extends Lease {
   readonly expiresAt: Date
 }
 
-export interface LeaseRow {
+interface LeaseRow {
   job_id: string
   lease_id: number
   nonce: number
@@ -62,11 +62,10 @@ export async function claim(db: Database, request: ClaimRequest, tx?: Queryable)
     (again) => [request.queue, request.limit, request.worker, request.tasks ?? null, request.turn ?? null, again],
     tx,
   )
-  return rows.map((row) => ({ ...leaseOf(row), claimedAt: row.claimed_at, expiresAt: row.expires_at }))
+  return rows.map(leaseOf)
 }
 
-/** What every row that tells of a lease has. */
-export function leaseOf(row: Omit<LeaseRow, 'claimed_at' | 'expires_at'>): Lease {
+function leaseOf(row: LeaseRow): ClaimedLease {
   return {
     jobId: row.job_id,
     leaseId: row.lease_id,
@@ -83,6 +82,8 @@ export function leaseOf(row: Omit<LeaseRow, 'claimed_at' | 'expires_at'>): Lease
     leaseMs: row.lease_ms,
     createdAt: row.created_at,
     policy: row.policy,
+    claimedAt: row.claimed_at,
+    expiresAt: row.expires_at,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database } from './database.js'
-import { fenceColumns, type Lease, type LeaseRow, leaseOf } from './lease.js'
+import { fenceColumns, type Lease } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
 
 export interface Release extends Fence {
@@ -48,15 +48,18 @@ export interface TurnAnswer {
   readonly sentAtMs: number
 }
 
-interface TurnRow extends Omit<LeaseRow, 'claimed_at' | 'expires_at'> {
+/** The row of a lease is the lease: there are tens of thousands a second, and each copy is garbage. */
+interface TurnRow extends TurnLease {
   kind: 'finish' | 'fail' | 'release' | 'start' | 'lease' | 'nudged' | 'called'
   answer: string
   outcome: Outcome | null
   flag: boolean
-  left_ms: number
 }
 
-const statement = `select * from fencepost.turn($1, $2, $3,
+const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce, answer, outcome, flag, task, payload, queue,
+    priority, tries, failures, losses, releases, failures_max as "failuresMax", lease_ms as "leaseMs", left_ms as "leftMs",
+    created_at as "createdAt", policy, answer = 'started' as started
+  from fencepost.turn($1, $2, $3,
   $4::uuid[], $5::bigint[], $6::bigint[], $7::jsonb[],
   $8::uuid[], $9::bigint[], $10::bigint[], $11::jsonb[], $12::bigint[], $13::boolean[],
   $14::uuid[], $15::bigint[], $16::bigint[], $17::text[],
@@ -100,12 +103,12 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     fail: ofKind(rows, 'fail', settled<FailAnswer>),
     release: ofKind(rows, 'release', settled<ReleaseAnswer>),
     start: ofKind(rows, 'start', (row) => ({
-      jobId: row.job_id,
-      leaseId: row.lease_id,
+      jobId: row.jobId,
+      leaseId: row.leaseId,
       answer: row.answer as 'started' | 'stale',
       cancelRequested: row.flag,
     })),
-    leases: ofKind(rows, 'lease', lease),
+    leases: rows.filter((row) => row.kind === 'lease'),
     nudged: rows.some((row) => row.kind === 'nudged'),
     called: rows.some((row) => row.kind === 'called'),
     sentAtMs,
@@ -125,9 +128,5 @@ function ofKind<Told>(rows: readonly TurnRow[], kind: TurnRow['kind'], told: (ro
 }
 
 function settled<Answer extends string>(row: TurnRow): Settled<Answer> {
-  return { jobId: row.job_id, leaseId: row.lease_id, answer: row.answer as Answer, outcome: row.outcome }
-}
-
-function lease(row: TurnRow): TurnLease {
-  return { ...leaseOf(row), leftMs: row.left_ms, started: row.answer === 'started' }
+  return { jobId: row.jobId, leaseId: row.leaseId, answer: row.answer as Answer, outcome: row.outcome }
 }

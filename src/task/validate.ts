@@ -1,13 +1,17 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FencepostError } from '../errors.js'
 
-/** The value as the schema gives it back, or an error that lists every problem. */
-export async function validated<Output>(
+/** The value as the schema gives it back, or an error that lists every problem. At once, if the schema answers at once. */
+export function validated<Output>(
   schema: StandardSchemaV1<unknown, Output>,
   value: unknown,
   what: string,
-): Promise<Output> {
-  const checked = await schema['~standard'].validate(value)
+): Output | Promise<Output> {
+  const checked = schema['~standard'].validate(value)
+  return 'then' in checked ? checked.then((later) => judged(later, what)) : judged(checked, what)
+}
+
+function judged<Output>(checked: StandardSchemaV1.Result<Output>, what: string): Output {
   if (!checked.issues) return checked.value
   const problems = checked.issues.slice(0, 10).map(({ path, message }) => {
     const place = path?.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')

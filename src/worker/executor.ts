@@ -52,7 +52,7 @@ export class Execution implements Attempt {
   #settling: Promise<void> | undefined
   #begunAtMs = 0
   /** Until its handler has ended that was left behind, and was heard. */
-  #late: Promise<void> = Promise.resolve()
+  #late: Promise<void> | undefined
   /** Its secrets may be in what it throws, and in what is said of that. */
   #reveal: () => void = () => {}
 
@@ -104,13 +104,13 @@ export class Execution implements Attempt {
     let timer: NodeJS.Timeout | undefined
     this.#begunAtMs = performance.now()
     this.#reveal = this.#bench.events.hide(secretsIn(this.lease.payload, this.lease.policy?.secrets ?? []))
-    const handled = this.#handle().catch((error: unknown) => ({ error }))
+    const handled = this.#handle()
     // A handler that ignores its signal is left behind: its job must not wait for it.
     const ended = await new Promise<Ended | { aborted: AbortReason }>((resolve) => {
       this.#abandon = (aborted) => resolve({ aborted }) // guard: executor.left_behind
       // guard: executor.timeout
       if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
-      void handled.then(resolve)
+      handled.then(resolve, (error: unknown) => resolve({ error }))
     })
     clearTimeout(timer)
     onHandlerEnded()
@@ -122,15 +122,13 @@ export class Execution implements Attempt {
     // stop is no news.
     // guard: executor.late
     // guard: executor.late_error
-    this.#late = handled.then((late) =>
-      'error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late),
-    )
+    const heard = (late: Ended) => ('error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late))
+    this.#late = handled.then(heard, (error: unknown) => heard({ error }))
   }
 
   /** It has run: nothing more is said of it, but by a handler that was left behind. */
-  async letGo(): Promise<void> {
-    await this.#late
-    this.#reveal()
+  letGo(): void | Promise<void> {
+    return this.#late ? this.#late.then(this.#reveal) : this.#reveal()
   }
 
   abort(reason: AbortReason): void {
@@ -197,10 +195,10 @@ export class Execution implements Attempt {
   }
 
   async #record(ended: Ended, late: boolean): Promise<void> {
+    if ('resultText' in ended) return this.#finish(ended.resultText, late)
+    if ('error' in ended) return this.#fail(ended.error, late)
     const { jobId, task, tries } = this.lease
-    if ('resultText' in ended) await this.#finish(ended.resultText, late)
-    else if ('error' in ended) await this.#fail(ended.error, late)
-    else if (ended.inside === 'committed') this.#bench.events.emit('finished', { jobId, task, attempt: tries })
+    if (ended.inside === 'committed') this.#bench.events.emit('finished', { jobId, task, attempt: tries })
     else this.#bench.events.emit('parked', { jobId, task })
   }
 

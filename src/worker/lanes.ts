@@ -87,14 +87,16 @@ export class Lanes {
     lane.running--
     lane.ended++
     this.#running--
-    const next: Execution[] = []
     // Its own queue first, then any other that waited for the worker's last slot.
-    for (const candidate of [lane, ...this.#lanes]) {
-      // guard: lanes.next
-      while (candidate.waiting.length > 0 && this.#hasSlot(candidate)) {
-        this.#occupy(candidate)
-        next.push(candidate.waiting.shift() as Execution)
-      }
+    const next = this.#next(lane, [])
+    for (const other of this.#lanes) this.#next(other, next) // guard: lanes.next
+    return next
+  }
+
+  #next(lane: Lane, next: Execution[]): Execution[] {
+    while (lane.waiting.length > 0 && this.#hasSlot(lane)) {
+      this.#occupy(lane)
+      next.push(lane.waiting.shift() as Execution)
     }
     return next
   }

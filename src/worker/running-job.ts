@@ -176,10 +176,14 @@ export class RunningJob implements JobContext {
   }
 
   /** A result as it is stored. */
-  async resultText(returned: unknown): Promise<string> {
+  resultText(returned: unknown): string | Promise<string> {
     const { output } = this.#definition
     // guard: running-job.output
-    const result = output ? await validated(output, returned, `the result of task ${this.task}`) : returned
+    return output ? this.#validatedText(output, returned) : jsonText(returned, 'the result', this.#bytesMax)
+  }
+
+  async #validatedText(output: NonNullable<Task['output']>, returned: unknown): Promise<string> {
+    const result = await validated(output, returned, `the result of task ${this.task}`)
     return jsonText(result, 'the result', this.#bytesMax)
   }
 

@@ -260,13 +260,14 @@ export class Worker {
       this.#unmarked.add(execution)
       this.#turns.look()
     }
-    void execution
-      .run(leave)
-      .catch((error: unknown) => this.#events.emit('error', { during: `settling job ${lease.jobId}`, error }))
-      .finally(() => {
-        this.#held.delete(execution)
-        void execution.letGo()
-      })
+    const settled = () => {
+      this.#held.delete(execution)
+      void execution.letGo()
+    }
+    execution.run(leave).then(settled, (error: unknown) => {
+      this.#events.emit('error', { during: `settling job ${lease.jobId}`, error })
+      settled()
+    })
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {
