@@ -105,7 +105,8 @@ async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
         width: paperWidth(),
       }))
         console.log(line)
-    return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
+    const { recoveries } = await playRecoveries(bundle, url)
+    return { ...played, recoveries }
   })
   const verdict = verdictOf(bundle, naive, guarded, recoveries)
   if (options.json) console.log(JSON.stringify({ ...verdict, plays: { naive, guarded }, recoveries }))
