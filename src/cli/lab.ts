@@ -105,7 +105,7 @@ async function playOne(bundle: Bundle, options: LabOptions): Promise<void> {
         width: paperWidth(),
       }))
         console.log(line)
-    return { ...played, recoveries: await playRecoveries(bundle, url, played.guarded) }
+    return { ...played, ...(await playRecoveries(bundle, url)) }
   })
   const verdict = verdictOf(bundle, naive, guarded, recoveries)
   if (options.json) console.log(JSON.stringify({ ...verdict, plays: { naive, guarded }, recoveries }))

@@ -1,47 +1,40 @@
 import { Command } from 'commander'
 import { packageVersion } from '../package-root.js'
-import { auditCommand } from './audit.js'
-import { benchCommand } from './bench.js'
-import { devCommand } from './dev.js'
-import { enqueueCommand } from './enqueue.js'
-import { gatesCommand } from './gates.js'
 import { addGlobalOptions, asksForJson } from './global-options.js'
-import { jobsCommand } from './jobs.js'
-import { labCommand } from './lab.js'
-import { migrateCommand } from './migrate.js'
 import { hasLoadedModules } from './module-loader.js'
-import { pauseCommand, resumeCommand } from './pause.js'
-import { queuesCommand } from './queues.js'
 import { reportError } from './report-error.js'
-import { sqsCommand } from './sqs.js'
-import { workerCommand } from './worker.js'
-import { workersCommand } from './workers.js'
-import { workflowCommand } from './workflow.js'
 
 /** One file per command: a new one is added to this list. */
-const commands = [
-  migrateCommand,
-  enqueueCommand,
-  jobsCommand,
-  queuesCommand,
-  gatesCommand,
-  workflowCommand,
-  pauseCommand,
-  resumeCommand,
-  workerCommand,
-  workersCommand,
-  sqsCommand,
-  auditCommand,
-  labCommand,
-  benchCommand,
-  devCommand,
-]
+const commands = {
+  migrate: async () => (await import('./migrate.js')).migrateCommand(),
+  enqueue: async () => (await import('./enqueue.js')).enqueueCommand(),
+  jobs: async () => (await import('./jobs.js')).jobsCommand(),
+  queues: async () => (await import('./queues.js')).queuesCommand(),
+  gates: async () => (await import('./gates.js')).gatesCommand(),
+  workflow: async () => (await import('./workflow.js')).workflowCommand(),
+  pause: async () => (await import('./pause.js')).pauseCommand(),
+  resume: async () => (await import('./pause.js')).resumeCommand(),
+  worker: async () => (await import('./worker.js')).workerCommand(),
+  workers: async () => (await import('./workers.js')).workersCommand(),
+  sqs: async () => (await import('./sqs.js')).sqsCommand(),
+  audit: async () => (await import('./audit.js')).auditCommand(),
+  lab: async () => (await import('./lab.js')).labCommand(),
+  bench: async () => (await import('./bench.js')).benchCommand(),
+  dev: async () => (await import('./dev.js')).devCommand(),
+}
 
-function fencepostProgram(): Command {
+/** Only the command that the first word names: to load all of them takes longer than what most of them do. */
+function neededCommands([first = '']: readonly string[]): Promise<Command[]> {
+  const named = Object.entries(commands).filter(([name]) => name === first)
+  const needed = named.length > 0 ? named : Object.entries(commands)
+  return Promise.all(needed.map(([, load]) => load()))
+}
+
+async function fencepostProgram(): Promise<Command> {
   const program = addGlobalOptions(new Command('fencepost'))
     .description('A durable job queue and workflow engine for TypeScript on PostgreSQL.')
     .version(packageVersion)
-  for (const command of commands) program.addCommand(command())
+  for (const command of await neededCommands(process.argv.slice(2))) program.addCommand(command)
   leaveErrorsToUs(program)
   return program
 }
@@ -63,7 +56,7 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 try {
-  await fencepostProgram().parseAsync()
+  await (await fencepostProgram()).parseAsync()
 } catch (error) {
   process.exitCode = reportError(error, asksForJson(process.argv.slice(2)))
 }

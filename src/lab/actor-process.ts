@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { packageRoot } from '../package-root.js'
 import { Actor, type ActorOptions } from './actor.js'
+import type { RunStepsOptions } from './run-steps.js'
 import type { Scenario } from './scenario.js'
 
 /** What a stage tells an actor's process. */
@@ -40,8 +41,15 @@ async function begin({ bundle, ...options }: ActorOptions & { bundle: string }):
   const module = pathToFileURL(join(packageRoot, 'dist', 'failure-modes', bundle, 'scenario.js'))
   scenario = ((await import(module.href)) as { default: Scenario }).default
   await actor?.db.close()
-  actor = new Actor(options, scenario.naiveDecide)
+  actor = new Actor(options, options.runIds.length > 0 ? await runSteps(scenario, options) : undefined)
   return 'ready'
+}
+
+/** The workflow engine is a third of what this process would load, and few scenarios have runs. */
+async function runSteps({ naiveDecide }: Scenario, { naive }: ActorOptions) {
+  const { RunSteps } = await import('./run-steps.js')
+  const decide = naive && naiveDecide ? { decide: naiveDecide } : {}
+  return (options: RunStepsOptions) => new RunSteps({ ...options, ...decide })
 }
 
 async function perform(index: number): Promise<string> {

@@ -12,7 +12,7 @@ import type { StoredGate } from '../task/gate.js'
 import { Turns } from '../worker/turns.js'
 import { advanceLabClock } from './lab-clock.js'
 import { callOutside } from './outside-world.js'
-import { type Decide, RunSteps } from './run-steps.js'
+import type { RunSteps, RunStepsOptions } from './run-steps.js'
 import { SqsSteps } from './sqs-steps.js'
 
 const labQueue = 'lab'
@@ -36,19 +36,19 @@ export class Actor {
   readonly jobIds: readonly string[]
   readonly runIds: readonly string[]
   readonly db: Database
-  /** What it does for runs of workflows. */
-  readonly runs: RunSteps
   /** What it does as a server that speaks SQS, or as a client of one. */
   readonly sqs: SqsSteps
   lease: Fence | undefined
   /** The jobs whose handlers are at work, from the claim to the word about their end; and those at the busiest moment. */
   readonly running = new Set<string>()
   ran: ReadonlySet<string> = new Set()
+  readonly #runs: RunSteps | undefined
   #turn = 0
   #open: { close: () => void; committed: Promise<string> } | undefined
   readonly #url: string
 
-  constructor(options: ActorOptions, naiveDecide?: Decide) {
+  /** `runSteps` is missing in a play without runs: what makes them loads the workflow engine. */
+  constructor(options: ActorOptions, runSteps?: (options: RunStepsOptions) => RunSteps) {
     this.name = options.name
     this.naive = options.naive
     this.jobIds = options.jobIds
@@ -61,9 +61,14 @@ export class Actor {
       retryMs: 10_000,
       applicationName: options.name,
     })
-    const decide = options.naive && naiveDecide ? { decide: naiveDecide } : {}
-    this.runs = new RunSteps({ db: this.db, queue: labQueue, leaseMs: labLeaseMs, ...decide })
+    this.#runs = runSteps?.({ db: this.db, queue: labQueue, leaseMs: labLeaseMs })
     this.sqs = new SqsSteps({ db: this.db, name: this.name, queue: labQueue, tokens: this.jobIds })
+  }
+
+  /** What it does for runs of workflows. */
+  get runs(): RunSteps {
+    if (!this.#runs) throw new Error('a scenario with runs says how many: `runs`')
+    return this.#runs
   }
 
   /** Enqueues all jobs of the scenario in one call. */
@@ -303,7 +308,7 @@ export class Actor {
 
   /** What a worker does with whatever it finds: it advances runs, and handles a job. */
   async takeUp(handle?: (actor: Actor) => Promise<string>): Promise<string> {
-    const advanced = await this.runs.advanceAll()
+    const advanced = (await this.#runs?.advanceAll()) ?? 'nothing to do'
     const claimed = await this.claimAnd(handle)
     const both = [advanced === 'nothing to do' ? '' : `runs ${advanced}`, claimed].filter((note) => note !== '')
     return both.join('; ')

@@ -1,7 +1,7 @@
 import { FencepostError } from '../errors.js'
 import { type Bundle, bundleDirectories, loadBundle } from './catalogue.js'
 import type { EvidenceRow } from './evidence.js'
-import { type FaultPoint, faultPoints, type Played, play, playTraced, playWithFaults, type TracedPlay } from './play.js'
+import { type Played, play, playTraced, playWithFaults, type TracedPlay } from './play.js'
 import type { Step } from './scenario.js'
 
 export interface Verdict {
@@ -55,22 +55,24 @@ export interface Recoveries {
   readonly broken: readonly string[]
 }
 
-/** Kills an actor at every fault point in turn. */
-export async function playRecoveries(bundle: Bundle, url: string, undisturbed: Played): Promise<Recoveries> {
-  const points = faultPoints(bundle, undisturbed)
-  const plays = await playWithFaults(bundle, url, points)
-  const broken = plays.flatMap(({ violations }, index) => {
-    const { step, commit } = points[index] as FaultPoint
+/** Kills an actor at every fault point in turn, after a play that shows where these are. */
+export async function playRecoveries(
+  bundle: Bundle,
+  url: string,
+): Promise<{ undisturbed: Played; recoveries: Recoveries }> {
+  const { undisturbed, crashes } = await playWithFaults(bundle, url)
+  const broken = crashes.flatMap(({ point: { step, commit }, played }) => {
     const { by, does } = bundle.scenario.steps[step] as Step
     const where = commit === 0 ? `before "${by} ${does}"` : `at commit ${commit} of "${by} ${does}"`
-    return violations.map((violation) => `killed ${where}: ${violation}`)
+    return played.violations.map((violation) => `killed ${where}: ${violation}`)
   })
-  return { points: points.length, broken }
+  return { undisturbed, recoveries: { points: crashes.length, broken } }
 }
 
 export async function judge(bundle: Bundle, url: string): Promise<Verdict> {
-  const [naive, guarded] = [await play(bundle, url, 'naive'), await play(bundle, url, 'guarded')]
-  return verdictOf(bundle, naive, guarded, await playRecoveries(bundle, url, guarded))
+  const naive = await play(bundle, url, 'naive')
+  const { undisturbed, recoveries } = await playRecoveries(bundle, url)
+  return verdictOf(bundle, naive, undisturbed, recoveries)
 }
 
 export function verdictOf({ scenario }: Bundle, naive: Played, guarded: Played, { broken }: Recoveries): Verdict {

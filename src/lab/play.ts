@@ -62,12 +62,20 @@ export function playRepeatedly(
   })
 }
 
-/** Plays it with the guard as often as asked, each time with a crash at another point. */
-export function playWithFaults(bundle: Bundle, url: string, points: readonly FaultPoint[]): Promise<Played[]> {
+/**
+ * Plays it with the guard, undisturbed, and then with a crash at each of the points that this shows, on one stage: the
+ * processes that survive a play go on in the next.
+ */
+export function playWithFaults(
+  bundle: Bundle,
+  url: string,
+  pointsOf: (undisturbed: Played) => readonly FaultPoint[] = (undisturbed) => faultPoints(bundle, undisturbed),
+): Promise<{ undisturbed: Played; crashes: { point: FaultPoint; played: Played }[] }> {
   return onStage(bundle, url, 'guarded', async (perform) => {
-    const played: Played[] = []
-    for (const point of points) played.push(await perform(point))
-    return played
+    const undisturbed = await perform()
+    const crashes: { point: FaultPoint; played: Played }[] = []
+    for (const point of pointsOf(undisturbed)) crashes.push({ point, played: await perform(point) })
+    return { undisturbed, crashes }
   })
 }
 

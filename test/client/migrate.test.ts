@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { Database } from '../../src/store/database.js'
 import { migrate, requireSchema, schemaStatus } from '../../src/store/migrator.js'
 import { type Migration, readSqlFiles, type SqlFiles } from '../../src/store/sql-files.js'
+import { compiledProgram } from '../harness/compiled.js'
 import { databaseUrl, query } from '../harness/test-server.js'
 import { double, open } from './setup.js'
 
@@ -55,8 +55,8 @@ function later(migration: Partial<Migration> = {}): SqlFiles {
 }
 
 async function migratingProcess(): Promise<ChildProcess> {
-  const script = join(import.meta.dirname, 'migrate-process.ts')
-  const child = fork(script, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const script = compiledProgram('client/migrate-process')
+  const child = fork(script, { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   await once(child, 'message')
   return child

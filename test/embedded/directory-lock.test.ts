@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { DirectoryLock } from '../../src/embedded/directory-lock.js'
 import { ownIdentity } from '../../src/embedded/process-identity.js'
+import { compiledProgram } from '../harness/compiled.js'
 import { temporaryDirectory } from './setup.js'
 
 const deadHolder = '999999999-1-gone'
-const holderProgram = fileURLToPath(new URL('lock-holder-process.ts', import.meta.url))
+const holderProgram = compiledProgram('embedded/lock-holder-process')
 
 async function setup(holder?: string) {
   const directory = join(await temporaryDirectory(), 'lock')
@@ -41,7 +41,7 @@ describe('DirectoryLock', () => {
 
   it('passes on when its holder is killed', async () => {
     const { directory } = await setup()
-    const holder = spawn(process.execPath, ['--import', 'tsx', holderProgram, directory], {
+    const holder = spawn(process.execPath, [holderProgram, directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     await once(holder.stdout, 'data')

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { packageRoot } from '../../src/package-root.js'
+import { compiledProgram } from '../harness/compiled.js'
 import type { MemberAnswer, MemberOptions } from './member-process.js'
 
-const program = fileURLToPath(new URL('member-process.ts', import.meta.url))
-const repository = fileURLToPath(new URL('../..', import.meta.url))
+const program = compiledProgram('embedded/member-process')
 
 /** A real process of its own that is a member of the embedded server. */
 export class Member {
@@ -19,8 +19,8 @@ export class Member {
 
   /** Returns when the process is loaded, so that several can be told to join at the same instant. */
   static async spawn(options: MemberOptions, user: { uid?: number; gid?: number } = {}): Promise<Member> {
-    const child = spawn(process.execPath, ['--import', 'tsx', program, JSON.stringify(options)], {
-      cwd: repository,
+    const child = spawn(process.execPath, [program, JSON.stringify(options)], {
+      cwd: packageRoot,
       stdio: ['pipe', 'pipe', 'inherit'],
       ...user,
     })

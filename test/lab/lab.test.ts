@@ -159,7 +159,7 @@ describe('fault points', () => {
   it('are there when they are played: one that is never reached is an error', async () => {
     const { url, bundle, scratchSchemas } = await aLab()
 
-    await expect(playWithFaults(bundle, url, [{ step: 0, commit: 9 }])).rejects.toThrow('has no commit 9')
+    await expect(playWithFaults(bundle, url, () => [{ step: 0, commit: 9 }])).rejects.toThrow('has no commit 9')
 
     expect(await scratchSchemas()).toEqual([])
   })

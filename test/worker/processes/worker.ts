@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { compiledProgram } from '../../harness/compiled.js'
 import type { Cue, Told, WorkerProcessOptions } from './worker-process.js'
 
-const program = join(import.meta.dirname, 'worker-process.ts')
+const program = compiledProgram('worker/processes/worker-process')
 const waitMsMax = 90_000
 
 export interface Exit {
@@ -38,7 +38,7 @@ export class WorkerProcess {
   /** Returns when it works. */
   static async spawn(options: WorkerProcessOptions): Promise<WorkerProcess> {
     const child = fork(program, [JSON.stringify(options)], {
-      execArgv: ['--import', 'tsx'],
+      execArgv: [],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     const worker = new WorkerProcess(child)
