@@ -42,7 +42,7 @@ async function setupSigned() {
   const path = '/000000000000/orders'
   const presigned = await signer.presign({ ...post, method: 'GET', path, headers: { host }, query: form })
   const query = Object.entries(presigned.query ?? {}).map(
-    ([name, value]): Pair => [name, encodeURIComponent(`${value}`)],
+    ([name, value]): Pair => [name, encodeURIComponent(String(value))],
   )
   const requests: readonly Signed[] = [
     await inHeaders(
@@ -50,7 +50,11 @@ async function setupSigned() {
       '/',
       json,
     ),
-    await inHeaders({ 'content-type': 'application/x-www-form-urlencoded' }, path, `${new URLSearchParams(form)}`),
+    await inHeaders(
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      path,
+      new URLSearchParams(form).toString(),
+    ),
     { method: 'GET', path, query, headers: [['host', host]], body: '' },
   ]
   const ask = ({ method, path: at, query: asked, headers, body }: Signed) => {

@@ -240,6 +240,29 @@ it('every hostile text is a name, a value, a tag or a body, or refused', async (
   ])
 })
 
+it(`a job whose payload looks like a message is received all the same (seed ${seed})`, async () => {
+  const { add, receive, errors } = await setupWire()
+  const text = fc.oneof(hostileText, fc.constant('a'))
+  const parts = { body: text, sender: text, attributes: fc.oneof(jsonValue, fc.dictionary(text, jsonValue)) }
+  const forged = fc.oneof(
+    jsonValue,
+    fc.record(
+      { ...parts, groupId: jsonValue, deduplicationId: jsonValue, traceHeader: jsonValue },
+      { requiredKeys: [] },
+    ),
+  )
+  await fc.assert(
+    fc.asyncProperty(forged, async ($message) => {
+      const payloadText = JSON.stringify({ $message }).replaceAll('\\u0000', '').toWellFormed()
+      fc.pre(!/\\ud[89a-f]/i.test(payloadText) && payloadText.length < 500_000)
+      await add({ queue: 'orders', task: 'orders', payloadText })
+      expect(await receive()).toHaveLength(1)
+    }),
+    runs(60),
+  )
+  expect(errors).toEqual([])
+})
+
 it('a request that would cost memory is refused before', async () => {
   const { ask, errors } = await setupWire()
   const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'AmazonSQS.SendMessage' }
