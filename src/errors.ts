@@ -41,6 +41,10 @@ const catalogue = {
     title: 'Servers of one fleet that do not read what others write would store retried sends twice',
     hint: "Readers come before writers: bring every server to sendDedup 'read' first, then to 'on'; and back in the same steps.",
   },
+  FP_SQS_UNAVAILABLE: {
+    title: 'SQS cannot be served there',
+    hint: 'Choose a host that is one of this machine’s, and a port that its user may listen on: --host, --port.',
+  },
   FP_PORT_IN_USE: {
     title: 'The port is in use',
     hint: 'Stop what listens there, or choose another port with --port.',

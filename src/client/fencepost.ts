@@ -38,7 +38,7 @@ import { checkedSchemaName } from '../store/schema-name.js'
 import { type Duration, durationMs } from '../task/duration.js'
 import type { StoredGate } from '../task/gate.js'
 import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
-import { checkedInteger, checkedName, checkIsOptions, checkOptionNames } from '../task/options.js'
+import { checkedInteger, checkedName, checkIsOptions, checkListen, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
 import { Announcer } from './announcer.js'
@@ -164,6 +164,7 @@ export async function fencepost(options: FencepostOptions = {}): Promise<Fencepo
   const retryMs = durationMs(options.databaseRetry ?? defaults.databaseRetryMs, 'databaseRetry')
   const poolSize = checkedInteger(options.poolSize ?? defaults.poolSize, 'poolSize', 1, limits.poolSizeMax)
 
+  if (options.embedded !== undefined) checkEmbedded(options.embedded)
   const given = options.database ?? process.env['DATABASE_URL']
   const server = given
     ? undefined
@@ -361,6 +362,7 @@ class Client implements Fencepost {
     }
     tasks.forEach(checkTask)
     checkOptionNames(options, knownToWork, 'work()')
+    if (options.listen !== undefined) checkListen(options.listen, 'listen')
     for (const each of tasks) this.#disputes.hearTask(each)
     await this.#announcer.announce(tasks.map(({ name, queue }) => ({ name, queue })))
     if (this.#closing) throw new FencepostError('FP_CLOSED')
@@ -404,6 +406,13 @@ class Client implements Fencepost {
   [Symbol.asyncDispose]() {
     return this.close()
   }
+}
+
+function checkEmbedded(options: NonNullable<FencepostOptions['embedded']>): void {
+  checkOptionNames(options, ['directory', 'keepRunning'], 'embedded')
+  const { directory } = options
+  if (directory === undefined || (typeof directory === 'string' && !directory.includes('\u0000'))) return
+  throw new FencepostError('FP_OPTION_INVALID', `directory of embedded must be a path, not ${shown(directory)}`)
 }
 
 function checkTask(task: AnyTask): void {

@@ -29,13 +29,12 @@ import {
 } from '../store/runs.js'
 import { nearestName } from '../task/nearest-name.js'
 import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
-import type { Workflow } from '../workflow/workflow.js'
+import { checkedWorkflow, type Deployable } from '../workflow/checked-workflow.js'
 import type { Definition, Parameter } from '../workflow/definition.js'
 import { reachableFrom } from '../workflow/graph.js'
 import { checkedValues, parametersOrThrow } from '../workflow/parameters.js'
 import { runStates, type RunState } from '../workflow/run.js'
 import { jobActions, neededTasks } from '../workflow/startable.js'
-import type { WorkflowFile } from '../workflow/workflow-file.js'
 import type { Duration } from '../task/duration.js'
 import { checkCallOptions } from './transaction-check.js'
 
@@ -293,20 +292,6 @@ export class Workflows {
     if (answer === 'missing') throw new FencepostError('FP_RUN_UNKNOWN', id)
     if (answer === 'ended') throw new FencepostError('FP_RUN_STATE', `run ${id} has ended`)
   }
-}
-
-/** What workflow() makes, or what a file was read to. */
-export type Deployable<Parameters> = Workflow<Parameters> | WorkflowFile
-
-function checkedWorkflow<Parameters>(
-  workflow: Deployable<Parameters>,
-): Pick<Workflow<Parameters>, 'definition'> & Partial<Workflow<Parameters>> {
-  if (typeof workflow === 'object' && workflow !== null) {
-    if ('definition' in workflow) return workflow
-    if ('problems' in workflow) throw new FencepostError('FP_WORKFLOW_INVALID', `\n${workflow.text}`)
-  }
-  const wanted = 'a workflow, as workflow() makes it or readWorkflowFile() reads it'
-  throw new FencepostError('FP_OPTION_INVALID', `${wanted}, is expected, not ${shown(workflow)}`)
 }
 
 function unknownTask(task: string, names: readonly string[], why = 'was not reached'): FencepostError {

@@ -4,7 +4,7 @@ import { limits } from '../limits.js'
 import { checkedMetricsOptions, type MetricsOptions } from '../observe/metrics-server.js'
 import { checkSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import { type Duration, durationMs } from '../task/duration.js'
-import { checkedInteger, checkedName, checkOptionNames } from '../task/options.js'
+import { checkedInteger, checkedName, checkListen, checkOptionNames } from '../task/options.js'
 
 /** The settings of `fencepost worker` and `fencepost sqs`: the default export of `fencepost.config.ts`. Flags take precedence. */
 export interface WorkerConfig {
@@ -60,12 +60,7 @@ export function checkedConfig(config: WorkerConfig, what: string): WorkerConfig 
   if (queues !== undefined) checkQueues(queues, at('queues'))
   if (poll !== undefined) durationMs(poll, at('poll'), limits.pollMsMin, limits.timerMsMax)
   if (grace !== undefined) durationMs(grace, at('grace'), 0, limits.timerMsMax)
-  if (listen !== undefined && typeof listen !== 'boolean' && !/^postgres(ql)?:\/\//.test(listen)) {
-    throw new FencepostError(
-      'FP_OPTION_INVALID',
-      `${at('listen')} must be true, false or a postgres:// URL, not ${shown(listen)}`,
-    )
-  }
+  if (listen !== undefined) checkListen(listen, at('listen'))
   if (typeof metrics === 'object') checkedMetricsOptions(metrics, at('metrics'))
   else if (metrics !== undefined && typeof metrics !== 'boolean') throw notBoolean(at('metrics'), metrics)
   if (sqs !== undefined) checkSqsOptions(sqs, at('sqs'))

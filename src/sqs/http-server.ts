@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { type ErrorCode, FencepostError } from '../errors.js'
 import { type BodyBudget, isTooLarge, readBody } from './request-body.js'
+import { echoed } from './rules/characters.js'
 import { Caller, type SqsCall, type SqsHandler } from './sqs-call.js'
 import { SqsError } from './sqs-error.js'
 import { type HttpAnswer, type HttpRequest, splitUrl } from './wire/http-message.js'
@@ -190,7 +191,8 @@ async function receive(request: IncomingMessage, { budget, stopping }: Serving):
   if (stopping.aborted) throw new SqsError('ServiceUnavailable', 'The server is about to stop. Try again.')
   const encoding = request.headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity') {
-    throw new SqsError('UnsupportedMediaType', `A body in the encoding ${encoding} is not accepted. Send it as it is.`)
+    const text = `A body in the encoding ${echoed(encoding)} is not accepted. Send it as it is.`
+    throw new SqsError('UnsupportedMediaType', text)
   }
   const body = await readBody(request, budget)
   // A proxy may send the whole url in the request line; what counts, and was signed, is its path and query.

@@ -31,10 +31,36 @@ export function messageOf(payload: Json): StoredMessage {
   return envelopedMessage(payload) ?? { body: JSON.stringify(payload), sender: 'fencepost' }
 }
 
-/** Undefined if the job was not sent as a message. */
+/** Undefined if the job was not sent as a message: anyone can enqueue a payload that looks like one. */
 export function envelopedMessage(payload: unknown): StoredMessage | undefined {
-  if (typeof payload !== 'object' || payload === null || !(key in payload)) return undefined
-  return payload[key] as StoredMessage
+  const message = isObject(payload) && Object.hasOwn(payload, key) ? payload[key] : undefined
+  return isStoredMessage(message) ? message : undefined
+}
+
+function isStoredMessage(message: unknown): message is StoredMessage {
+  if (!isObject(message)) return false
+  const { body, sender, attributes = {}, traceHeader, groupId, deduplicationId } = message
+  return (
+    typeof body === 'string' &&
+    typeof sender === 'string' &&
+    [traceHeader, groupId, deduplicationId].every(isTextOrNone) &&
+    isObject(attributes) &&
+    Object.values(attributes).every(isStoredAttribute)
+  )
+}
+
+function isStoredAttribute(attribute: unknown): boolean {
+  if (!isObject(attribute)) return false
+  const { type, text, base64 } = attribute
+  return typeof type === 'string' && isTextOrNone(text) && isTextOrNone(base64)
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function storedAttributes(attributes: MessageAttributes): Record<string, StoredAttribute> {

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JobContext } from '../task/job-context.js'
-import { checkedName } from '../task/options.js'
+import { checkedName, checkIsOptions } from '../task/options.js'
 import type { Stored } from '../task/stored.js'
-import { type Task, type TaskOptions, task } from '../task/task.js'
+import { checkRun, checkSchema, type Task, type TaskOptions, task } from '../task/task.js'
 import { envelopedMessage, messageOf } from './message-envelope.js'
 import type { Json } from '../job/json.js'
 
@@ -45,7 +45,12 @@ export function messageTask<Input extends StandardSchemaV1, Result>(
   options: MessageTaskOptions<Input, Result>,
 ): Task<StandardSchemaV1.InferInput<Input>, Stored<Awaited<Result>>> {
   checkedName(queue, 'The queue’s name')
+  const what = `messageTask ${queue}`
+  checkIsOptions(options, what)
   const { input, run, ...rest } = options
+  // The task has ones of its own, around these.
+  checkRun(run, `run of ${what}`)
+  checkSchema(input, `input of ${what}`)
   return task<StandardSchemaV1<StandardSchemaV1.InferInput<Input>, Opened<Input>>, undefined, Result>(queue, {
     ...rest,
     queue,

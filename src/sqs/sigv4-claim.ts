@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { echoed } from './rules/characters.js'
 import { SqsError } from './sqs-error.js'
 import { parseForm } from './wire/form.js'
 import { splitUrl } from './wire/http-message.js'
@@ -43,15 +44,15 @@ export function claimOf({ url, headers }: { readonly url: string; readonly heade
 function headerParts(authorization: string, headers: IncomingHttpHeaders): Parts {
   const [scheme = '', ...rest] = authorization.trim().split(/\s+/)
   checkAlgorithm(scheme)
-  const fields = new Map(
-    rest
-      .join('')
-      .split(',')
-      .map((field) => {
-        const [name = '', ...value] = field.split('=')
-        return [name, value.join('=')]
-      }),
-  )
+  const pairs = rest
+    .join('')
+    .split(',')
+    .map((field): [string, string] => {
+      const [name = '', ...value] = field.split('=')
+      return [name, value.join('=')]
+    })
+  const fields = new Map(pairs)
+  if (fields.size < pairs.length) throw incomplete('The signature has a part twice.')
   const amzDate = headers['x-amz-date']
   return {
     credential: fields.get('Credential'),
@@ -74,7 +75,7 @@ function presignedParts(parameters: ReadonlyMap<string, string>): Parts {
 }
 
 function checkAlgorithm(name: string): void {
-  if (name !== algorithm) throw incomplete(`The algorithm '${name}' is not supported; it must be ${algorithm}.`)
+  if (name !== algorithm) throw incomplete(`The algorithm '${echoed(name)}' is not supported; it must be ${algorithm}.`)
 }
 
 function checked({ credential, signedHeaders, signature, timestamp, expires }: Parts, presigned: boolean): Claim {
@@ -87,10 +88,10 @@ function checked({ credential, signedHeaders, signature, timestamp, expires }: P
   const [day, region, service, terminator] = scope.splice(-4)
   const accessKeyId = scope.join('/')
   if (!accessKeyId || !day || !region || !service || !terminator) {
-    throw incomplete(`The Credential must be id/day/region/service/aws4_request, and is '${credential}'.`)
+    throw incomplete(`The Credential must be id/day/region/service/aws4_request, and is '${echoed(credential)}'.`)
   }
   const signedAt = parseBasicIso(timestamp)
-  if (!signedAt) throw incomplete(`The date must look like 20261116T103143Z, and is '${timestamp}'.`)
+  if (!signedAt) throw incomplete(`The date must look like 20261116T103143Z, and is '${echoed(timestamp)}'.`)
   return {
     accessKeyId,
     day,

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
+import { echoed } from './rules/characters.js'
 import { type Claim, claimOf } from './sigv4-claim.js'
 import { SqsError } from './sqs-error.js'
 import { parseForm } from './wire/form.js'
@@ -30,7 +31,7 @@ export function verifySignature(request: SignedRequest): { readonly accessKeyId:
   checkScope(claim, request.region)
   const secret = request.keys.get(claim.accessKeyId)
   if (secret === undefined) {
-    throw new SqsError('InvalidClientTokenId', `The access key id ${claim.accessKeyId} is not known here.`)
+    throw new SqsError('InvalidClientTokenId', `The access key id ${echoed(claim.accessKeyId)} is not known here.`)
   }
   checkTime(claim, request)
   checkSignedHeaders(claim, request.headers)
@@ -48,14 +49,14 @@ export function verifySignature(request: SignedRequest): { readonly accessKeyId:
 function checkScope(claim: Claim, region: string | undefined): void {
   const wrong = (text: string) => new SqsError('SignatureDoesNotMatch', text)
   if (claim.service !== service) {
-    throw wrong(`The credential is scoped to the service '${claim.service}'; it must be '${service}'.`)
+    throw wrong(`The credential is scoped to the service '${echoed(claim.service)}'; it must be '${service}'.`)
   }
   if (region !== undefined && claim.region !== region) {
-    throw wrong(`The credential is scoped to the region '${claim.region}'; it must be '${region}'.`)
+    throw wrong(`The credential is scoped to the region '${echoed(claim.region)}'; it must be '${region}'.`)
   }
   if (claim.terminator !== 'aws4_request') throw wrong(`The scope of the credential must end in 'aws4_request'.`)
   if (claim.day !== claim.timestamp.slice(0, 8)) {
-    throw wrong(`The day of the credential, ${claim.day}, is not that of the request, ${claim.timestamp}.`)
+    throw wrong(`The day of the credential, ${echoed(claim.day)}, is not that of the request, ${claim.timestamp}.`)
   }
 }
 
@@ -81,11 +82,15 @@ function checkSignedHeaders({ signedHeaders }: Claim, headers: IncomingHttpHeade
   const needed = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))]
   const unsigned = needed.filter((name) => !signedHeaders.includes(name))
   if (unsigned.length > 0) {
-    throw new SqsError('SignatureDoesNotMatch', `Headers that must be signed are not: ${unsigned.join(', ')}.`)
+    throw new SqsError('SignatureDoesNotMatch', `Headers that must be signed are not: ${echoed(unsigned.join(', '))}.`)
   }
-  const absent = signedHeaders.filter((name) => headers[name] === undefined)
+  // A header of its own, not what every object inherits under a name such as `constructor`.
+  const absent = signedHeaders.filter((name) => !Object.hasOwn(headers, name))
   if (absent.length > 0) {
-    throw new SqsError('SignatureDoesNotMatch', `Headers that were signed have not arrived: ${absent.join(', ')}.`)
+    throw new SqsError(
+      'SignatureDoesNotMatch',
+      `Headers that were signed have not arrived: ${echoed(absent.join(', '))}.`,
+    )
   }
 }
 

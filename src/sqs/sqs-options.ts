@@ -2,7 +2,7 @@ import { FencepostError, shown } from '../errors.js'
 import { defaults, limits } from '../limits.js'
 import type { Ledger } from '../store/sqs-servers.js'
 import { type Duration, durationMs } from '../task/duration.js'
-import { checkedInteger, checkOptionNames } from '../task/options.js'
+import { checkedInteger, checkedName, checkListen, checkOptionNames } from '../task/options.js'
 import { defaultAccount, defaultRegion } from './rules/queue-name.js'
 import { type AccessKeys, checkedAccessKeys } from './rules/rights.js'
 
@@ -85,19 +85,19 @@ export function checkSqsOptions(options: SqsOptions, what: string): void {
   const at = (option: keyof SqsOptions) => `${option} of ${what}`
   const { port, host, keys, unsigned, sendDedup, region, account, listen } = options
   if (port !== undefined) checkedInteger(port, at('port'), 0, limits.portMax)
-  if (host !== undefined && (typeof host !== 'string' || host === '')) throw invalid(at('host'), 'a host name', host)
+  if (host !== undefined) checkedName(host, at('host'))
   if (keys !== undefined) checkedAccessKeys(keys, at('keys'))
   if (unsigned !== undefined && typeof unsigned !== 'boolean') throw invalid(at('unsigned'), 'true or false', unsigned)
   if (sendDedup !== undefined && !ledgers.includes(sendDedup)) {
     throw invalid(at('sendDedup'), `one of ${ledgers.join(', ')}`, sendDedup)
   }
-  if (region !== undefined && !/^[a-z0-9-]{1,40}$/.test(region)) {
+  if (region !== undefined && !(typeof region === 'string' && /^[a-z0-9-]{1,40}$/.test(region))) {
     throw invalid(at('region'), 'a name such as us-east-1', region)
   }
-  if (account !== undefined && !/^\d{12}$/.test(account)) throw invalid(at('account'), 'twelve digits', account)
-  if (listen !== undefined && typeof listen !== 'boolean' && !/^postgres(ql)?:\/\//.test(listen)) {
-    throw invalid(at('listen'), 'true, false or a postgres:// URL', listen)
+  if (account !== undefined && !(typeof account === 'string' && /^\d{12}$/.test(account))) {
+    throw invalid(at('account'), 'twelve digits', account)
   }
+  if (listen !== undefined) checkListen(listen, at('listen'))
   for (const [option, min] of durations) {
     const given = options[option]
     if (given !== undefined) durationMs(given, at(option), min, limits.timerMsMax)

@@ -74,8 +74,9 @@ export async function startSqsServer(base: Database, events: Events, settings: S
       handle: handler(desk, settings),
       log: ({ action, error }) => events.emit('error', { during: `SQS ${action ?? 'request'}`, error }),
     }).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') throw error
-      throw new FencepostError('FP_PORT_IN_USE', `${settings.host}:${settings.port}`, { cause: error })
+      const code = error.code === 'EADDRINUSE' ? 'FP_PORT_IN_USE' : 'FP_SQS_UNAVAILABLE'
+      const why = code === 'FP_PORT_IN_USE' ? '' : `: ${error.message}`
+      throw new FencepostError(code, `${settings.host}:${settings.port}${why}`, { cause: error })
     })
   } catch (error) {
     await waiters.close()

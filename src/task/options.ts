@@ -29,6 +29,15 @@ export function checkIsOptions(options: unknown, what: string): asserts options 
   throw new FencepostError('FP_OPTION_INVALID', `the options of ${what} must be an object, not ${shown(options)}`)
 }
 
+/** `listen`: here, nowhere, or at the direct URL of the server. */
+export function checkListen(value: unknown, option: string): void {
+  if (typeof value === 'boolean' || (typeof value === 'string' && /^postgres(ql)?:\/\//.test(value))) return
+  throw new FencepostError(
+    'FP_OPTION_INVALID',
+    `${option} must be true, false or a postgres:// URL, not ${shown(value)}`,
+  )
+}
+
 /** A misspelt option would otherwise be ignored without a word. */
 export function checkOptionNames(options: unknown, known: readonly string[], what: string): void {
   checkIsOptions(options, what)

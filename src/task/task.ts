@@ -89,8 +89,7 @@ export function definedTask<
 ): Task<StandardSchemaV1.InferInput<Input>, TaskResult<Output, Result>> {
   const at = (option: string) => `${option} of task ${name}`
   checkOptionNames(options, known, `task ${name}`)
-  if (typeof options.run !== 'function')
-    throw new FencepostError('FP_OPTION_INVALID', `${at('run')} must be a function`)
+  checkRun(options.run, at('run'))
   checkSchema(options.input, at('input'))
   if (options.output) checkSchema(options.output, at('output'))
   return {
@@ -131,7 +130,11 @@ const known = [
   'run',
 ] as const satisfies (keyof TaskOptions<StandardSchemaV1, undefined, unknown>)[]
 
-function checkSchema(schema: unknown, option: string): void {
+export function checkRun(run: unknown, option: string): void {
+  if (typeof run !== 'function') throw new FencepostError('FP_OPTION_INVALID', `${option} must be a function`)
+}
+
+export function checkSchema(schema: unknown, option: string): void {
   if ((schema as StandardSchemaV1 | undefined)?.['~standard']?.version !== 1) {
     throw new FencepostError('FP_OPTION_INVALID', `${option} must be a Standard Schema validator`, {
       hint: 'Use zod ≥ 3.24, valibot ≥ 1, arktype ≥ 2 or any other library that implements standardschema.dev.',

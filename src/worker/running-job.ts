@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type ErrorCode, FencepostError } from '../errors.js'
 import { type Json, jsonText } from '../job/json.js'
+import { limits } from '../limits.js'
 import type { Database, Isolation } from '../store/database.js'
 import { codeOf, isRolledBackByServer } from '../store/database-errors.js'
 import type { Lease } from '../store/lease.js'
@@ -141,7 +142,8 @@ export class RunningJob implements JobContext {
     work: (context: StepContext) => Promise<Result> | Result,
     { onAmbiguous = 'repeat' }: StepOptions<Stored<Result>> = {},
   ): Promise<Stored<Result>> {
-    checkedName(name, 'the step’s name')
+    // Shorter than other names: an ambiguous step is waited for under `step:<name>`.
+    checkedName(name, 'the step’s name', limits.nameLengthMax - 'step:'.length)
     const context = { key: stepKey(this.id, name), signal: this.signal }
     const begun = await this.#begin(name, onAmbiguous === 'repeat')
     if (begun.answer === 'done') return begun.result as Stored<Result>

@@ -1,5 +1,6 @@
-import { FencepostError } from '../errors.js'
+import { FencepostError, shown } from '../errors.js'
 import type { Json } from '../job/json.js'
+import { limits } from '../limits.js'
 import type { Duration } from '../task/duration.js'
 import type { Task } from '../task/task.js'
 import { actionsOf, asBuilderSpells, builderData, isTask, isWorkflow } from './builder-data.js'
@@ -173,6 +174,7 @@ export function workflow<
 }
 
 /** The error of those who cannot go on without the definition. */
-function invalidWorkflow(name: string, problems: readonly Problem[]): FencepostError {
-  return new FencepostError('FP_WORKFLOW_INVALID', `${name}\n\n${problemsText(problems, undefined, '')}`)
+function invalidWorkflow(name: unknown, problems: readonly Problem[]): FencepostError {
+  const called = typeof name === 'string' && name.length <= limits.nameLengthMax ? name : shown(name)
+  return new FencepostError('FP_WORKFLOW_INVALID', `${called}\n\n${problemsText(problems, undefined, '')}`)
 }

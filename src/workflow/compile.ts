@@ -11,6 +11,16 @@ import { targetsOf } from './graph.js'
 import { nameProblem } from './names.js'
 import { inOrder, type Places, type Problem, ProblemLog } from './problem.js'
 
+/**
+ * A registered symbol, not a list of our own: who deploys a definition may have another copy of this package than who
+ * checked it. A copy of a definition, which may have been changed, does not have it.
+ */
+const compiledMark = Symbol.for('fencepost.compiled')
+
+export function isCompiled(definition: unknown): boolean {
+  return typeof definition === 'object' && definition !== null && compiledMark in definition
+}
+
 export type Compiled = { readonly definition: Definition } | { readonly problems: readonly Problem[] }
 
 const workflowShape: Shape = {
@@ -43,7 +53,8 @@ export function compileWorkflow(data: unknown, places?: Places): Compiled {
   const plain = plainData(data, log)
   if (plain === undefined) return { problems: log.problems }
   const definition = compileRoot(new Field(plain, [], log))
-  return log.problems.length > 0 ? { problems: inOrder(log.problems) } : { definition }
+  if (log.problems.length > 0) return { problems: inOrder(log.problems) }
+  return { definition: Object.defineProperty(definition, compiledMark, { value: true }) }
 }
 
 /** JSON, so that what is checked is what is stored. */

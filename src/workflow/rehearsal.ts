@@ -2,6 +2,7 @@ import { FencepostError } from '../errors.js'
 import { type Json, jsonText } from '../job/json.js'
 import { limits } from '../limits.js'
 import type { Duration } from '../task/duration.js'
+import { checkedWorkflow } from './checked-workflow.js'
 import type { Definition } from './definition.js'
 import { Field } from './field.js'
 import { playInMemory, type Played, type Scene } from './memory-play.js'
@@ -9,6 +10,7 @@ import { ProblemLog } from './problem.js'
 import { problemsText } from './problems-text.js'
 import { compileScene } from './rehearsal-scene.js'
 import type { RunState, Trouble } from './run.js'
+import type { Workflow } from './workflow.js'
 
 /** What comes of one try of a task: success, if nothing else is said. */
 export interface MockedResult {
@@ -70,7 +72,8 @@ export interface Rehearsable {
  * Runs a workflow with mocked results, without a database and without workers: what follows from what is decided by the
  * function that the workers use. Time is made up: a day of waiting takes no time. The same case gives the same, always.
  */
-export function rehearse({ definition, workflows = [] }: Rehearsable, given: RehearsalCase = {}): Rehearsed {
+export function rehearse(workflow: Rehearsable, given: RehearsalCase = {}): Rehearsed {
+  const { definition, workflows = [] } = checkedWorkflow(workflow as Workflow)
   const plain: unknown = JSON.parse(jsonText(given, 'the case', limits.payloadBytesMax))
   const log = new ProblemLog(plain, undefined)
   const scene = compileScene(new Field(plain, [], log), definition, 'TypeScript')

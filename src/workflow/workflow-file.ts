@@ -1,3 +1,4 @@
+import { FencepostError, shown } from '../errors.js'
 import { type Compiled, compileWorkflow } from './compile.js'
 import type { Definition } from './definition.js'
 import { inOrder, type Problem } from './problem.js'
@@ -16,6 +17,9 @@ export async function readWorkflowFile(path: string): Promise<WorkflowFile> {
 
 /** `fileName` is what the text for people calls it. */
 export function readWorkflowText(text: string, fileName: string): WorkflowFile {
+  if (typeof text !== 'string') {
+    throw new FencepostError('FP_OPTION_INVALID', `the text of a workflow is expected, not ${shown(text)}`)
+  }
   // A mark at its start is no part of the text; the parser counts without it, too.
   const source = text.replace(/^\uFEFF/, '')
   const { content, problems } = readYaml(source)

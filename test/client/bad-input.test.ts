@@ -296,3 +296,31 @@ describe('an option of the client is refused:', () => {
     await expect(call).rejects.toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }))
   })
 })
+
+it('refuses a workflow that was never checked, and stores nothing of it', async () => {
+  const { fp, sql } = await setupClient()
+  const name = "'; drop schema fencepost cascade; --"
+  for (const wrong of [
+    { definition: null },
+    { definition: { name, tasks: [] } },
+    { definition: { name: 'a\u0000' } },
+  ]) {
+    await refused(fp.workflows.deploy(wrong as never), 'FP_OPTION_INVALID', 'a workflow')
+    await refused(fp.workflows.start(wrong as never, {}), 'FP_OPTION_INVALID', 'a workflow')
+  }
+  expect(await sql('select * from fencepost.workflow')).toEqual([])
+})
+
+it('refuses to listen, to serve or to keep data where that cannot be', async () => {
+  const { fp, url } = await setupClient()
+  for (const listen of ['localhost', ['postgres://a'], Symbol.iterator, 5]) {
+    await refused(fp.work([anything], { listen: listen as never }), 'FP_OPTION_INVALID', 'listen')
+  }
+  const keys = { a: { secret: 'a' } }
+  await refused(fp.serveSqs({ keys, port: 0, host: '192.0.2.1' }), 'FP_SQS_UNAVAILABLE', '192.0.2.1:0: listen')
+  await refused(fp.serveSqs({ keys, port: 0, host: 'a\u0000b' }), 'FP_OPTION_INVALID', 'host')
+  for (const embedded of [5, { directory: 5 }, { directory: 'a\u0000b' }, { folder: 'a' }]) {
+    const call = fencepost({ database: url, migrate: false, embedded: embedded as never })
+    await refused(call, 'FP_OPTION_INVALID', 'embedded')
+  }
+})

@@ -195,3 +195,17 @@ it('tells a handler that its signal did not come in time', async () => {
 
   expect(await job.result({ timeout: '10s' })).toBe('without approval')
 })
+
+it('refuses a name that would be too long to wait for, before the step has begun', async () => {
+  const { fp, sql } = await setupWorker()
+  const charge = task('charge', {
+    input: anything,
+    retry: { limit: 0 },
+    run: (length, job) => job.step('x'.repeat(length as number), () => 'paid', { onAmbiguous: 'park' }),
+  })
+  await fp.work([charge], soon)
+  const [right, wrong] = await fp.enqueueMany(charge, [{ input: 195 }, { input: 196 }])
+  expect(await right?.result({ timeout: '10s' })).toBe('paid')
+  await expect(wrong?.result({ timeout: '10s' })).rejects.toThrow('the step’s name is longer than 195 characters')
+  expect(await sql('select count(*)::int as n from fencepost.step where job_id = $1', [wrong?.id])).toEqual([{ n: 0 }])
+})

@@ -236,6 +236,20 @@ it(`what a person may do to a run is done, or refused (seed ${seed})`, async () 
   expect((await audit(db)).findings).toEqual([])
 })
 
+it.each(['host', 'port', 'listen'])(`SQS is served, or refused, whatever its %s (seed ${seed})`, async (option) => {
+  const { fp } = await setupClient()
+  const serve = async (value: unknown) => {
+    const options = { port: 0, keys: { a: { secret: 'a' } }, listen: false, [option]: value }
+    await (await fp.serveSqs(options)).close()
+  }
+  await fc.assert(
+    fc.asyncProperty(hostileValue, async (value) => {
+      await outcomeOf(() => serve(value))
+    }),
+    runs(8),
+  )
+})
+
 const waiting = workflow('waiting', {
   parameters: { text: { type: 'string' } },
   tasks: { wait: { waitFor: { approval: { title: 'Go on?', form: { yes: { type: 'boolean' } } } } } },

@@ -269,3 +269,20 @@ it('`fencepost jobs show` tells of a message what was sent, received and deleted
     expect(stdout).toMatch(told)
   }
 })
+
+it.each<unknown>([
+  null,
+  5,
+  { body: 5, sender: 'a' },
+  { body: 'a' },
+  { body: 'a', sender: 'a', attributes: 'a' },
+  { body: 'a', sender: 'a', attributes: { a: null } },
+  { body: 'a', sender: 'a', groupId: {} },
+])('takes a job whose payload only looks like a message for any other: %j', async ($message) => {
+  const { add, receive, errors } = await setupQueue()
+  const payload = { $message }
+  await add({ queue: 'orders', task: 'orders', payloadText: JSON.stringify(payload) })
+  const [message] = await receive()
+  expect(JSON.parse(message?.Body ?? '')).toEqual(payload)
+  expect(errors).toEqual([])
+})

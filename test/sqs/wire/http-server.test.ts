@@ -269,6 +269,9 @@ describe('the body of a request', () => {
     const answer = await ask('/', { method: 'POST', headers: { ...form, 'content-encoding': 'gzip' } }, 'x')
     expect(answer.status).toBe(415)
     expect(answer.body).toContain('gzip')
+    const long = await ask('/', { method: 'POST', headers: { 'content-encoding': 'x'.repeat(9_000) } }, 'x')
+    expect(long.status).toBe(415)
+    expect(long.body.length).toBeLessThan(1_000)
   })
 
   it('that ends in the middle is nobody’s fault', async () => {

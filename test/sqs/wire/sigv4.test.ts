@@ -98,6 +98,26 @@ describe('a request that is not signed well', () => {
     expect(refused({ ...request, headers })).toBe(name)
   })
 
+  it.each<[string, string, string]>([
+    ['the algorithm', 'AWS4-HMAC-SHA256', 'x'],
+    ['the credential', `${accessKeyId}/20261116`, 'x'],
+    ['the key', accessKeyId, 'x'],
+    ['the region', '/r/', '/x/'],
+    ['the service', '/sqs/', '/x/'],
+    ['the day', '/20261116/', '/x/'],
+    ['the headers', '=host', '=x;host;x-amz-date'],
+  ])('is told no more than the beginning of %s', (_what, right, wrong) => {
+    const authorization = whole.replace(right, wrong.replace('x', 'x'.repeat(5_000)))
+    const headers = { ...request.headers, authorization, 'x-amz-date': '20261116T100000Z' }
+    try {
+      verify({ ...request, headers }, { now: new Date('2026-11-16T10:00:00Z'), region: 'r' })
+      expect.unreachable()
+    } catch (error) {
+      expect((error as Error).message).toMatch(/x…/)
+      expect((error as Error).message.length).toBeLessThan(500)
+    }
+  })
+
   it.each(['20261116', '20261316T000000Z', '20260230T000000Z', 'Mon, 16 Nov 2026 10:00:00 GMT', ''])(
     'is told IncompleteSignature for the date "%s"',
     (date) => {
@@ -124,6 +144,19 @@ describe('a signature that is right, of a request that is not', () => {
     ['its scope ends in another word', { terminator: 'aws5_request' }],
   ])('refuses it when %s', (_what, how) => {
     expect(refused(signedByHand(how))).toBe('SignatureDoesNotMatch')
+  })
+
+  it.each(['constructor', '__proto__'])('refuses it when it names the header %s', (name) => {
+    const { headers, ...request } = signedByHand()
+    const authorization = (headers.authorization ?? '').replace('=host;', `=${name};host;`)
+    expect(refused({ ...request, headers: { ...headers, authorization } })).toBe('SignatureDoesNotMatch')
+  })
+
+  it('refuses it when a part of it is there twice', () => {
+    const { headers, ...request } = signedByHand()
+    const [scheme, parts] = (headers.authorization ?? '').split(' ')
+    const authorization = `${scheme} SignedHeaders=host,${parts}`
+    expect(refused({ ...request, headers: { ...headers, authorization } })).toBe('IncompleteSignature')
   })
 
   it('says so when only the body is another', async () => {
