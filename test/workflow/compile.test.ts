@@ -48,6 +48,13 @@ describe('the stored form', () => {
     })
   })
 
+  it('has the description and the timeout of the workflow', () => {
+    expect(compiled({ name: 'w', description: 'Ships it.', timeout: '1h', tasks: [noop] })).toMatchObject({
+      description: 'Ships it.',
+      timeoutMs: 3_600_000,
+    })
+  })
+
   it('of the release example', () => {
     const { tasks, ...rest } = compiled(parse(releaseYaml))
     expect(rest).toEqual({

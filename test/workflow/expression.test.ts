@@ -60,6 +60,8 @@ describe('an expression gives', () => {
     ['vars.tag == null', true],
     ["{'a': 1} == {'a': 1, 'b': 2}", false],
     ['[1, 2] == [1, 3]', false],
+    ["{'a': 1} == {'a': 2}", false],
+    ["{'a': 1} == 1 || 1 == {'a': 1} || [1] == 1 || [1] == {'0': 1}", false],
     // what is equal is not before or after
     ['1 < 1 || 1 > 1', false],
     ['1 <= 1 && 1 >= 1', true],
