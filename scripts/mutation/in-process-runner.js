@@ -24,6 +24,7 @@ class InProcessRunner {
   #suites
   #timings
   #stray
+  #watch = new Watch()
 
   constructor(options) {
     this.#patterns = options.inProcess
@@ -47,12 +48,13 @@ class InProcessRunner {
     const script = new Script(`(function (require, module) {${text}\n})`, { filename: 'tests.js' })
     this.#evaluate = script.runInThisContext()
     globalThis.__vitest_worker__ = { config: {} } // `expect` looks for it
+    globalThis.__stryker__ = this.#watch.namespace
     // A promise that a mutant leaves behind, rejected, fails the test that runs: it must not end the process.
     process.on('unhandledRejection', (error) => (this.#stray ??= error))
   }
 
   async dryRun() {
-    const stryker = this.#namespace()
+    const stryker = this.#watch.namespace
     const tests = await this.#run(this.#paths)
     writeFileSync(timings, JSON.stringify(Object.fromEntries(tests.map(({ id, timeSpentMs }) => [id, timeSpentMs]))))
     return { status: DryRunStatus.Complete, tests, mutantCoverage: stryker.mutantCoverage }
@@ -62,20 +64,20 @@ class InProcessRunner {
     // Stryker's limit is a hundred times the hits of all tests without a mutant. Ten times are an endless loop, too, which
     // then ends before its time is up: to start another process takes seconds.
     const hitLimit = options.hitLimit && Math.ceil(options.hitLimit / 10)
-    const stryker = this.#namespace()
+    const stryker = this.#watch.namespace
     Object.assign(stryker, { hitLimit, hitCount: 0 })
+    this.#timings ??= JSON.parse(readFileSync(timings, 'utf8'))
     const chosen = testFilter && new Set(testFilter)
     const paths = this.#quickestFirst(testFilter)
     const mutant = activeMutant.id
     const tests = await this.#run(paths, { chosen, mutant, atLoad: mutantActivation === 'static' ? mutant : undefined })
-    const result = determineHitLimitReached(stryker.hitCount, hitLimit) ?? { status: DryRunStatus.Complete, tests }
-    return toMutantRunResult(result)
+    const isEndless = determineHitLimitReached(stryker.hitCount, hitLimit) ?? this.#watch.overrun()
+    return toMutantRunResult(isEndless ?? { status: DryRunStatus.Complete, tests })
   }
 
   /** The files of these tests: most mutants are killed by the first that is asked. */
   #quickestFirst(testFilter) {
     if (!testFilter) return this.#paths
-    this.#timings ??= JSON.parse(readFileSync(timings, 'utf8'))
     const costs = new Map()
     for (const id of testFilter) {
       const path = id.slice(0, id.indexOf('#'))
@@ -84,13 +86,9 @@ class InProcessRunner {
     return [...costs.keys()].sort((a, b) => costs.get(a) - costs.get(b))
   }
 
-  #namespace() {
-    return (globalThis.__stryker__ ??= {})
-  }
-
   async #run(paths, { chosen, mutant, atLoad } = {}) {
     const results = []
-    const stryker = this.#namespace()
+    const stryker = this.#watch.namespace
     const bail = mutant !== undefined
     const module = { exports: {} }
     this.#evaluate((name) => this.#packages.get(name), module)
@@ -104,9 +102,11 @@ class InProcessRunner {
         stryker.currentTestId = id
         stryker.activeMutant = mutant
         this.#stray = undefined
+        if (bail && test.mode !== 'skip') this.#watch.begin(this.#timings[id])
       },
       onAfterRunTask: (test) => {
         stryker.currentTestId = undefined
+        this.#watch.end()
         if (test.mode === 'skip' || !test.result) return
         const failure = test.result.errors?.[0] ?? this.#stray
         const id = idOf(test)
@@ -144,6 +144,55 @@ class InProcessRunner {
       throw new Error(`only ${results.length} of ${chosen.size} tests ran`)
     return results
   }
+}
+
+/**
+ * Ends a test that goes on for ever. Stryker goes by the clock, and ends the process: on a machine that has much else to do,
+ * a test that was only kept waiting would count as one that found something. Here it is the processor's time that counts.
+ * Every place that may be changed asks for `activeMutant`, and whatever goes on for ever comes by such places.
+ */
+class Watch {
+  #asked = 0
+  #began = 0
+  #limitMs = Number.POSITIVE_INFINITY
+  #overrun
+  namespace = {}
+
+  constructor() {
+    let mutant
+    const get = () => {
+      if ((++this.#asked & 1023) === 0 && spentMs() - this.#began > this.#limitMs) {
+        this.#overrun = `a test took more than ${this.#limitMs} ms of the processor`
+        throw new Error(this.#overrun)
+      }
+      return mutant
+    }
+    const set = (id) => {
+      mutant = id
+    }
+    Object.defineProperty(this.namespace, 'activeMutant', { get, set })
+  }
+
+  begin(usualMs) {
+    this.#began = spentMs()
+    this.#limitMs = Math.ceil(1_000 + 5 * usualMs)
+  }
+
+  end() {
+    this.#limitMs = Number.POSITIVE_INFINITY
+  }
+
+  /** What Stryker is told if a test since the last call had to be ended. */
+  overrun() {
+    const reason = this.#overrun
+    this.#overrun = undefined
+    return reason && { status: DryRunStatus.Timeout, reason }
+  }
+}
+
+function spentMs() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** Not everything that is thrown is an error, or can be made a text. */

@@ -25,7 +25,7 @@ import type { Plan, TaskPlan } from './plan.js'
 import { progressOf } from './progress.js'
 import type { Change, Ending, Letter, Progress, Run, RunState, Status, TaskRun, Trouble } from './run.js'
 import { runOutput } from './run-output.js'
-import { type Ended, Missing, type Situation } from './situation.js'
+import type { Ended, Situation } from './situation.js'
 
 /** Activations begun in one advance; more wait for the next, so that a tight cycle cannot hold a worker. */
 const begunMax = 200
@@ -87,7 +87,7 @@ class Conductor {
       if (this.#state !== 'running') this.#stopAll()
       this.#endWhatIsDone()
       endings = this.#endings
-      for (const task of this.#active) if (!task.ended) this.#dispatch(task)
+      for (const task of this.#active) this.#dispatch(task)
       // What could not be made has ended at once, and something may follow from that.
     } while (this.#endings > endings)
     if (this.#active.every(({ ended }) => ended)) this.#endRun()
@@ -125,7 +125,7 @@ class Conductor {
 
   #hear(message: Message): void {
     if (!this.#mailbox.hear(message)) return
-    const waits = this.#active.find((task) => !task.ended && task.state === 'waiting' && isFor(message, task))
+    const waits = this.#active.find((task) => task.state === 'waiting' && isFor(message, task))
     if (waits) this.#end(waits, 'succeeded', message.payload.said, null)
     else this.#mailbox.keep(message)
   }
@@ -156,7 +156,7 @@ class Conductor {
     const task = this.#plan.tasks.get(name)
     if (!task || this.#state !== 'running') return
     this.#setDeadline()
-    for (const list of this.#active) if (!list.isNew && !list.ended) this.#setTimeout(list)
+    for (const list of this.#active) if (!list.isNew) this.#setTimeout(list)
     if (!reopened) this.#activate(task, null)
     const later = reachableFrom(this.#plan.definition, [name])
     for (const { task: other, ordinal, status } of cutOff) {
@@ -274,7 +274,6 @@ class Conductor {
       fired = transitionsOf(plan, task, status, this.#outlook, this.#vars, false) as Fired
     }
     this.#vars = fired.vars
-    const wasDealtWith = [...fired.do].some((target) => target !== 'continue' && target !== 'fail')
     if (fired.do.has('fail')) {
       this.#fail({
         ...task.error,
@@ -284,7 +283,7 @@ class Conductor {
       })
       return
     }
-    if (status !== 'succeeded' && !wasDealtWith) {
+    if (status !== 'succeeded' && [...fired.do].every((target) => target === 'continue')) {
       const why = task.error?.message ?? status
       this.#fail({
         ...task.error,
@@ -354,7 +353,6 @@ class Conductor {
       }
       this.#setTimeout(task)
     } catch (error) {
-      if (error instanceof Missing) throw error
       this.#end(task, 'failed', null, troubleOf(error, `task ${task.task}`))
     }
   }
@@ -460,7 +458,6 @@ class Conductor {
       ...task,
       items: isInline(task.action) ? null : task.items,
     })
-    const isOver = ['succeeded', 'failed', 'cancelled'].includes(this.#state)
     return {
       run: this.#run.id,
       revision: this.#run.revision,
@@ -475,7 +472,7 @@ class Conductor {
       ...this.#change,
       runs: this.#items.runs,
       jobs: this.#items.jobs,
-      more: !isOver && this.#active.some((task) => !isMade(task)),
+      more: this.#active.some((task) => !isMade(task)),
     }
   }
 }

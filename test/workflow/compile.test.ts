@@ -48,6 +48,13 @@ describe('the stored form', () => {
     })
   })
 
+  it('has the description and the timeout of the workflow', () => {
+    expect(compiled({ name: 'w', description: 'Ships it.', timeout: '1h', tasks: [noop] })).toMatchObject({
+      description: 'Ships it.',
+      timeoutMs: 3_600_000,
+    })
+  })
+
   it('of the release example', () => {
     const { tasks, ...rest } = compiled(parse(releaseYaml))
     expect(rest).toEqual({
@@ -387,6 +394,146 @@ describe('a hint', () => {
     expect(result).toMatchObject({
       problems: [{ message: 'unknown task "step"', hint: "A name with a dash is written tasks['step-1']." }],
     })
+  })
+})
+
+describe('what is wrong is told with what to do about it', () => {
+  const action =
+    'Say what it does: action: with the name of a registered task, workflow.<name>, or core.echo, core.noop, core.fail, core.sleep, core.http or core.ask. Or what it waits for: wait_for.'
+  const nameless = 'Begin it with - name: …, by which others lead to it.'
+  const message = 'Write input: { message: … }; it becomes the error of the task.'
+  const time = 'Write it as 2030-01-31T18:00:00Z, or as an expression.'
+  const url = 'url must be a url that begins with http:// or https://, not'
+  const join = 'join must be all, or the number of tasks before it that it waits for, not'
+  const joins = 'Write join: all, or a number from 1. Without join it runs each time that a task leads to it.'
+  const range = 'must be a whole number from 100 to 599'
+
+  const hints = (data: unknown) => {
+    const result = compileWorkflow(data)
+    return 'problems' in result
+      ? result.problems.map(({ path, ...told }) => `${path}: ${told.message} | ${told.hint}`)
+      : []
+  }
+
+  it.each<[string, object, string[]]>([
+    ['a name that is none', { name: [] }, ['name: name must be the name of the workflow, not a list | Write a text.']],
+    ['no tasks', { tasks: [] }, ['tasks: the workflow has no tasks | Add one: - name: …']],
+    [
+      'a mapping of no tasks',
+      { tasks: {} },
+      ['tasks: tasks must be a list of tasks, not a mapping | Put each name into its task: - name: …'],
+    ],
+    [
+      'vars that are none',
+      { vars: 'a' },
+      ['vars: vars must be a mapping of names to first values, not "a" | Such as vars: { image: null }.'],
+    ],
+  ])('%s', (_, workflow, expected) => {
+    expect(hints({ name: 'w', tasks: [noop], ...workflow })).toEqual(expected)
+  })
+
+  it.each<[string, object, string[]]>([
+    ['a task of nothing', {}, [`: a task has no action | ${action}`, `: a task has no name | ${nameless}`]],
+    [
+      'an empty name',
+      { name: '' },
+      [`: a task has no action | ${action}`, `.name: name must be the name of the task, not "" | ${nameless}`],
+    ],
+    [
+      'a name that is none',
+      { name: [] },
+      [`: a task has no action | ${action}`, `.name: name must be the name of the task, not a list | ${nameless}`],
+    ],
+  ])('%s', (_, task, expected) => {
+    expect(hints({ name: 'w', tasks: [task] })).toEqual(expected.map((problem) => `tasks[0]${problem}`))
+  })
+
+  it('two tasks without a name, but not that they have the same', () => {
+    const told = `.name: name must be the name of the task, not "" | ${nameless}`
+    const nobody = { name: '', action: 'x' }
+    expect(hints({ name: 'w', tasks: [nobody, nobody] })).toEqual([`tasks[0]${told}`, `tasks[1]${told}`])
+  })
+
+  it.each<[string, object, string[]]>([
+    [
+      'a wait that is none',
+      { action: 'wait.forever' },
+      ['action: there is no action "wait.forever" | To wait for something, write wait_for instead of action.'],
+    ],
+    [
+      'a control character in an action',
+      { action: 'a\tb' },
+      ['action: action contains a control character | Leave it out: no task has such a name.'],
+    ],
+    ['a join in quotes', { join: '12' }, [`join: ${join} "12" | Leave out the quotes.`]],
+    ['a join that begins like a number', { join: '1x' }, [`join: ${join} "1x" | ${joins}`]],
+    ['a join that ends like a number', { join: 'x1' }, [`join: ${join} "x1" | ${joins}`]],
+    ['core.fail alone', { action: 'core.fail' }, [`input: core.fail needs a message | ${message}`]],
+    [
+      'core.fail without a message',
+      { action: 'core.fail', input: {} },
+      [`input: core.fail needs a message | ${message}`],
+    ],
+    [
+      'core.fail with a list',
+      { action: 'core.fail', input: [] },
+      [`input: input must be a mapping with message and code, not a list | ${message}`],
+    ],
+    [
+      'core.fail with numbers',
+      { action: 'core.fail', input: { message: 5, code: 6 } },
+      [
+        "input.message: message must be text, not 5 | Put it in quotes: '5'",
+        "input.code: code must be text, not 6 | Put it in quotes: '6'",
+      ],
+    ],
+    [
+      'core.sleep with a key that it does not have, but not that it says nothing',
+      { action: 'core.sleep', input: { hours: 5 } },
+      ['input.hours: unknown key "hours" in the input of core.sleep | The keys are for and until.'],
+    ],
+    [
+      'core.sleep until no time',
+      { action: 'core.sleep', input: { until: 'soon' } },
+      [`input.until: until must be a time, not "soon" | ${time}`],
+    ],
+    [
+      'core.sleep until a part of a millisecond',
+      { action: 'core.sleep', input: { until: 1.5 } },
+      [`input.until: until must be a time, not 1.5 | ${time}`],
+    ],
+    [
+      'core.http alone',
+      { action: 'core.http' },
+      ['input: core.http needs a url | Write input: { method: GET, url: https://… }.'],
+    ],
+    [
+      'core.http with a number as url',
+      { action: 'core.http', input: { url: 5 } },
+      ["input.url: url must be a url, not 5 | Put it in quotes: '5'"],
+    ],
+    [
+      'core.http with a url behind other words',
+      { action: 'core.http', input: { url: 'see http://x' } },
+      [`input.url: ${url} "see http://x" | Such as https://see http://x`],
+    ],
+    [
+      'core.http with a status instead of a list',
+      { action: 'core.http', input: { url: 'http://x', expect: 200 } },
+      ['input.expect: expect must be a list of statuses, not 200 | Such as expect: [200, 404].'],
+    ],
+    [
+      'core.http with statuses that there are not',
+      { action: 'core.http', input: { url: 'http://x', expect: [99, 100, 599, 600, '{{ 200 }}'] } },
+      [99, 600].map((status, n) => {
+        const at = n * 3
+        return `input.expect[${at}]: entry ${at + 1} of expect ${range}, not ${status} | Write it in digits, within this range.`
+      }),
+    ],
+  ])('%s', (_, task, expected) => {
+    expect(hints({ name: 'w', tasks: [{ name: 'a', action: 'x', ...task }] })).toEqual(
+      expected.map((problem) => `tasks.a.${problem}`),
+    )
   })
 })
 

@@ -318,6 +318,53 @@ describe('a run that is told something', () => {
     expect(told({ outcome: 'discarded', reason: 'full' })).toEqual({ message: 'full', code: 'full' })
     expect(told({ outcome: 'cancelled' })).toEqual({ code: 'FP_CANCELLED', message: 'it was cancelled' })
   })
+
+  it('keeps what the error of its only item says beside the message, but no copy of its result', () => {
+    const one = 'name: w\ntasks: [{ name: a, action: echo }]\noutput: "{{ tasks.a.result }}"'
+    const [task] = decision(one).begin
+    const active = (ending: { result: Json; error: Json }) => [{ ...task!, slice: null, ending }]
+    const letters = [ended('a', 1, 0, 'failed')]
+    const failed = decision(one, { letters, active: active({ result: null, error: { message: 'no', host: 'h' } }) })
+    expect(failed.update[0]?.error).toEqual({ message: 'no', code: 'failed', host: 'h' })
+    const succeeded = decision(one, { letters: [ended('a')], active: active({ result: 'much', error: null }) })
+    expect(succeeded).toMatchObject({ output: 'much', update: [{ state: 'succeeded', result: null }] })
+  })
+
+  it('begins at once what follows from a task whose input cannot be made', () => {
+    const text = `
+name: w
+parameters: { none: object }
+tasks:
+  - { name: bad, action: echo, input: "{{ parameters.none.missing.deep }}", next: [{ when: "{{ failed() }}", do: fix }] }
+  - { name: sleep, action: core.sleep, input: { for: "{{ parameters.none.missing.deep }}" }, next: [{ when: "{{ failed() }}", do: fix }] }
+  - { name: fix, action: echo }
+`
+    const change = decided(text, { none: {} })
+    expect(states(change)).toEqual(['bad#1 failed', 'sleep#1 failed', 'fix#1 running', 'fix#2 running'])
+    expect(change.jobs.map(({ task, ordinal }) => `${task}#${ordinal}`)).toEqual(['fix#1', 'fix#2'])
+    expect(change.begin[1]?.error).toMatchObject({
+      code: 'FP_EXPRESSION',
+      message: expect.stringMatching(/^task sleep: /),
+    })
+  })
+
+  it('begins a task with a join again if it says so itself, whatever has come to the join', () => {
+    const text = `
+name: w
+tasks:
+  - { name: a, action: echo, next: [{ do: meet }] }
+  - { name: b, action: echo, next: [{ do: meet }] }
+  - { name: meet, join: all, action: echo, next: [{ when: "{{ failed() }}", do: retry }] }
+`
+    const met = after(text, decision(text), [ended('a'), ended('b')])
+    expect(states(after(text, met, [ended('meet', 1, 0, 'failed')]))).toEqual(['meet#1 failed', 'meet#2 running'])
+  })
+
+  it('lets a list begin no more items when one has failed, and lets those end that run', () => {
+    const list = 'name: w\ntasks: [{ name: each, action: echo, with_items: [1, 2, 3], concurrency: 2 }]'
+    const change = after(list, decision(list), [ended('each', 1, 1, 'failed')])
+    expect(change.update).toMatchObject([{ stop: 'unstarted', failed: 1, ended: false }])
+  })
 })
 
 describe('a run that is cancelled', () => {
@@ -331,10 +378,10 @@ tasks:
 `
   it.each([
     ['cancel_running', 'all'],
-    ['let_running_end', 'unstarted'],
-  ])('by %s stops %s of its items, and what waits at once', (cancelMode, stop) => {
+    ['allow_finish', 'unstarted'],
+  ] as const)('by %s stops %s of its items, and what waits at once', (cancelMode, stop) => {
     const change = after(waiting, decision(waiting), [], {
-      run: { state: 'cancelling', cancelMode: cancelMode as Run['cancelMode'] },
+      run: { state: 'cancelling', cancelMode },
     })
     expect(change.state).toBe('cancelling')
     expect(states(change)).toEqual(['a#1 running', 'list#1 running', 'w#1 cancelled', 'late#1 cancelled'])
@@ -439,6 +486,21 @@ tasks:
     const again = after(list, begun, [rerun('subs', true)], { known: inner })
     expect(states(again)).toEqual(['subs#1 running'])
     expect(again.timers).toEqual(begun.timers)
+  })
+
+  it('times a list once that begins beside it', () => {
+    const text = `
+name: w
+tasks:
+  - { name: a, action: echo }
+  - { name: go, wait_for: { signal: go }, next: [{ do: subs }] }
+  - { name: subs, action: workflow.inner, with_items: [1], timeout: 1m }
+`
+    const inner: Known = { ...known, workflow: () => ({ version: 1, needs: [], check: () => ({ parameters: {} }) }) }
+    const signal: Letter = { ids: [8], kind: 'signal', task: 'go', payload: { id: 's', said: null } }
+    const change = after(text, decision(text), [signal, rerun('a')], { known: inner })
+    expect(states(change)).toEqual(['a#1 running', 'go#1 succeeded', 'subs#1 running', 'a#2 running'])
+    expect(change.timers).toEqual([{ task: 'subs', ordinal: 1, kind: 'timeout', ms: 60_000 }])
   })
 })
 
@@ -598,6 +660,72 @@ describe('timers', () => {
     expect(cancelling).toMatchObject({ state: 'cancelling', error: null, update: [{ stop: 'unstarted' }] })
   })
 
+  it('of the run stop what still runs of one that fails, which keeps its first error', () => {
+    const text = 'name: w\ntimeout: 1h\ntasks: [{ name: a, action: echo }, { name: b, action: echo }]'
+    const failing = after(text, decision(text), [ended('a', 1, 0, 'failed')])
+    expect(failing).toMatchObject({ state: 'failing', update: [{}, { task: 'b', stop: 'unstarted' }] })
+    expect(after(text, failing, [ring('deadline')])).toMatchObject({
+      state: 'failing',
+      error: { message: 'task a failed: no' },
+      update: [{ task: 'b', stop: 'all' }],
+    })
+  })
+
+  it('of the run leave alone what has ended, and end what waits because the run stops', () => {
+    const change = after(asks, decision(asks), [ring('due', 'ask'), ring('deadline')])
+    expect(change.update).toMatchObject([
+      { task: 'ask', state: 'timed_out', stop: null, error: { code: 'FP_NOT_ANSWERED' } },
+      { task: 's', state: 'cancelled', stop: 'all', error: { code: 'FP_RUN_STOPPED' } },
+    ])
+  })
+
+  it('that are due end a sleep or a time with success', () => {
+    const text =
+      'name: w\ntasks: [{ name: s, action: core.sleep, input: { for: 1m } }, { name: t, wait_for: { time: "2030-01-01T00:00:00Z" } }]'
+    const change = after(text, decision(text), [ring('due', 's'), ring('due', 't')])
+    expect(states(change)).toEqual(['s#1 succeeded', 't#1 succeeded'])
+  })
+
+  it('of a delay begin a task once, however often they ring', () => {
+    const text = 'name: w\ntasks: [{ name: s, action: core.sleep, delay: 1s, input: { for: 1m } }]'
+    const change = after(text, decision(text), [ring('delay', 's'), ring('delay', 's')])
+    expect(change).toMatchObject({ timers: [{ kind: 'due' }], watch: [] })
+    expect(change.timers).toHaveLength(1)
+  })
+
+  describe('of a task of other runs', () => {
+    const inner: Known = { ...known, workflow: () => ({ version: 1, needs: [], check: () => ({ parameters: {} }) }) }
+    const subs = (more: string) => `name: w\ntasks: [{ name: a, action: workflow.inner, timeout: 1m${more} }]`
+    const told = (text: string, ...letters: Letter[]) =>
+      after(text, decision(text, { known: inner }), letters, { known: inner })
+    const timedOut = { code: 'FP_TIMED_OUT', message: 'timed out after 60000 ms' }
+    const list = ', with_items: [1, 2]'
+
+    it.each([
+      ['one that runs', '', []],
+      ['a list', list, [ended('a')]],
+      ['a list whose items may fail', `${list}, on_item_failure: continue`, [ended('a', 1, 0, 'failed')]],
+    ] as const)('stop %s, which has timed out when its runs have ended', (_, more, before) => {
+      const stopped = told(subs(more), ...before, ring('timeout', 'a'))
+      expect(stopped.update).toMatchObject([{ state: 'running', stop: 'all', error: timedOut }])
+      const last = ended('a', 1, before.length, 'cancelled')
+      expect(after(subs(more), stopped, [last]).update).toMatchObject([{ state: 'timed_out', error: timedOut }])
+    })
+
+    it('do not hide that an item of a list had failed', () => {
+      const stopped = told(subs(list), ended('a', 1, 0, 'failed'), ring('timeout', 'a'))
+      expect(stopped.update).toMatchObject([{ state: 'running', stop: 'all', error: { message: 'no', item: 0 } }])
+      const over = after(subs(list), stopped, [ended('a', 1, 1, 'cancelled')])
+      expect(over.update).toMatchObject([{ state: 'failed', error: { code: 'FP_ITEMS_FAILED' } }])
+    })
+
+    it('are not what an item means that says of itself that it timed out', () => {
+      const letter = { ...ended('a', 1, 0, 'failed'), payload: { outcome: 'failed', code: 'FP_TIMED_OUT' } } as Letter
+      const change = told(subs(list), letter, ended('a', 1, 1))
+      expect(change.update).toMatchObject([{ state: 'failed', error: { code: 'FP_ITEMS_FAILED', item: 0 } }])
+    })
+  })
+
   it('begin what was delayed, unless the run stops', () => {
     const text = 'name: w\ntasks: [{ name: a, action: core.noop, delay: 1s }]'
     const begun = decision(text)
@@ -646,6 +774,21 @@ describe('signals and answers', () => {
     expect({ ...change.progress.answers }).toEqual({ never: 'n' })
   })
 
+  it('do not end what is delayed, or what waits for something else', () => {
+    const text = `
+name: w
+parameters: { question: object }
+tasks:
+  - { name: late, action: core.ask, delay: 1m, input: { title: Go? } }
+  - { name: named, action: core.ask, input: "{{ parameters.question }}" }
+  - { name: other, wait_for: { signal: stop } }
+`
+    const begun = decided(text, { question: { title: 'Go?', name: 'go' } })
+    const change = after(text, begun, [said('answer', 'late', 'yes', 1), said('signal', 'go', 's')])
+    expect(states(change)).toEqual(['late#1 delayed', 'named#1 waiting', 'other#1 waiting'])
+    expect(change.progress.signals).toEqual([{ name: 'go', payload: 's' }])
+  })
+
   it('that came early are for the first who asks', () => {
     const early = `
 name: w
@@ -687,7 +830,11 @@ describe('another run', () => {
     expect(after(text, begun, [watched('succeeded')]).update).toMatchObject([
       { state: 'succeeded', result: { run: id, state: 'succeeded' } },
     ])
-    const error = (outcome: 'failed' | 'missing') => after(text, begun, [watched(outcome)]).update[0]?.error
+    const error = (outcome: 'failed' | 'missing') => {
+      const task = after(text, begun, [watched(outcome), watched(outcome)]).update[0]
+      expect(task?.state).toBe('failed')
+      return task?.error
+    }
     expect(error('failed')).toEqual({ code: 'FP_RUN_FAILED', message: `run ${id} ended as failed` })
     expect(error('missing')).toEqual({ code: 'FP_RUN_FAILED', message: `there is no run ${id}` })
   })

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/job/json.js'
 import { limits } from '../../src/limits.js'
 import { compileExpression, ExpressionError, type Scope } from '../../src/workflow/expression.js'
-import { Recent } from '../../src/workflow/expression/recent.js'
 import { compileTemplate } from '../../src/workflow/template.js'
 import { refusal } from './refusal.js'
 
@@ -181,28 +180,5 @@ describe('compiled expressions are kept', () => {
     expect(() => compileExpression('{{ vars }}', ['parameters'])).toThrow(ExpressionError)
     expect(compileTemplate('{{ vars }}', ['vars']).evaluate({ vars: 1 })).toBe(1)
     expect(() => compileTemplate('{{ vars }}', ['parameters'])).toThrow(ExpressionError)
-  })
-
-  it('the same is compiled once, the least used ones are dropped, and an error is not kept', () => {
-    const recent = new Recent<object>(40)
-    const made: string[] = []
-    const get = (key: string) => recent.get(key, () => ({ made: made.push(key) }))
-    expect(get('first-----')).toBe(get('first-----'))
-    for (const key of ['second----', 'third-----', 'fourth----', 'fifth-----', 'sixth-----']) {
-      get(key)
-      get('first-----')
-    }
-    expect(made).toEqual(['first-----', 'second----', 'third-----', 'fourth----', 'fifth-----', 'sixth-----'])
-    get('second----')
-    expect(made.at(-1)).toBe('second----')
-    const failing = () =>
-      recent.get('broken', () => {
-        throw new Error('no')
-      })
-    expect(failing).toThrow('no')
-    expect(failing).toThrow('no')
-    expect(recent.get('x'.repeat(1_000), () => made)).toBe(made)
-    get('first-----')
-    expect(made.filter((key) => key === 'first-----')).toHaveLength(1)
   })
 })

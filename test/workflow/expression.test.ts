@@ -58,6 +58,14 @@ describe('an expression gives', () => {
     ["null == false || 0 == '' || [] == {}", false],
     ["1 != '1'", true],
     ['vars.tag == null', true],
+    ["{'a': 1} == {'a': 1, 'b': 2}", false],
+    ['[1, 2] == [1, 3]', false],
+    ["{'a': 1} == {'a': 2}", false],
+    ["{'a': 1} == 1 || 1 == {'a': 1} || [1] == 1 || [1] == {'0': 1}", false],
+    // what is equal is not before or after
+    ['1 < 1 || 1 > 1', false],
+    ['1 <= 1 && 1 >= 1', true],
+    ["'a' < 'a' || 'a' > 'a'", false],
     // order is by characters, also outside of the basic plane
     ["'\uFF01' < '😀'", true],
     ["'a' < 'ab'", true],
@@ -87,6 +95,11 @@ describe('an expression gives', () => {
     ['has(result()[1])', true],
     ['has(result()[2])', false],
     ["has(vars['a-b'])", true],
+    ["has(vars['flags'].on) && has(vars.flags['on'])", true],
+    ['has(tasks.build.result.files[1].name)', true],
+    ['has(tasks.build.result.files[2].name)', false],
+    ["default(tasks.build.result['files'][index].name, 'none')", 'a'],
+    ['has(vars.flags[0]) || has(result()["0"])', false],
     ['vars.missing.has()', false],
     ['default(vars.tag, 1)', 1],
     ['default(vars.flags.off, vars.image)', 'shop:1'],
@@ -105,6 +118,13 @@ describe('an expression gives', () => {
     ['[1, 2].map(x, [x * 10].map(x, x)[0] + x)', [11, 22]],
     ['[1].map(vars, vars + 1) + [vars.count]', [2, 2]],
     ['[3, 4].filter(item, item > 3)', [4]],
+    ['[3, 4].all(x, x > 2)', true],
+    ['[3, 4].all(x, x > 3)', false],
+    ['[].all(x, false)', true],
+    ['[3, 4, 5].exists_one(x, x > 4)', true],
+    ['[3, 4, 5].exists_one(x, x > 3)', false],
+    ['[3, 4, 5].exists_one(x, x > 5)', false],
+    ['[3, 4, 5].map(x, x > 3, x * 2)', [8, 10]],
     ['map([1], x, x)', [1]],
     ['vars.flags.exists(k, vars.flags[k])', true],
     ['[1, 2].sortBy(x, -x)', [2, 1]],
@@ -116,6 +136,8 @@ describe('an expression gives', () => {
     ['error == null && run == null', true],
     // written over several lines, with a comment
     ['1 + // one: it’s\r\n  1', 2],
+    ["6 / 2 + size('a//b')", 7],
+    ["size({'a': {'b': {}}})", 1],
     ["'''a\nb'''", 'a\nb'],
     ["'\\u00e9\\x41\\n'", 'éA\n'],
   ])('%s → %j', (cel, value) => {
@@ -146,7 +168,7 @@ describe('an expression gives', () => {
 })
 
 describe('an expression that fails at run time', () => {
-  it.each<[string, string, string, string?]>([
+  it.each<[string, string, string, (string | null)?]>([
     [
       'vars.imgae',
       'vars has no imgae',
@@ -155,6 +177,12 @@ describe('an expression that fails at run time', () => {
     ],
     ["vars['imgae']", 'vars has no imgae', "'imgae'"],
     ["vars['im' + 'agine']", 'vars has no such key', "'im' + 'agine'"],
+    [
+      "vars['ima' + 'gee']",
+      'vars has no such key',
+      "'ima' + 'gee'",
+      'It has a-b, constructor, count, flags, image, tag.',
+    ],
     ['{}.a', '{} has no a', 'a', 'It is empty.'],
     [
       'vars.tag.name',
@@ -170,23 +198,49 @@ describe('an expression that fails at run time', () => {
       'length',
       'Write size(list).',
     ],
-    ['parameters.regions[2]', 'there is no such item: parameters.regions has 2 items, counted from 0', '2'],
+    ...['size', 'count'].map((name): [string, string, string, string] => [
+      `vars.missing.default([1]).${name}`,
+      'vars.missing.default([1]) is a list: it has items, not members with names',
+      name,
+      'Write size(list).',
+    ]),
+    [
+      'parameters.regions.eu',
+      'parameters.regions is a list: it has items, not members with names',
+      'eu',
+      'Write list[0] for its first item.',
+    ],
+    ['parameters.regions[2]', 'there is no such item: parameters.regions has 2 items, counted from 0', '2', null],
+    ['[][0]', 'there is no such item: [] has 0 items, counted from 0', '0', null],
+    ['[7][1]', 'there is no such item: [7] has 1 item, counted from 0', '1'],
+    ["['a',\n][1]", 'there is no such item: this has 1 item, counted from 0', '1'],
+    [`['${'a'.repeat(56)}'][1]`, `there is no such item: ['${'a'.repeat(56)}'] has 1 item, counted from 0`, '1'],
+    [`['${'a'.repeat(57)}'][1]`, 'there is no such item: this has 1 item, counted from 0', '1'],
     [
       'parameters.regions[-1]',
       'there is no such item: parameters.regions has 2 items, counted from 0',
       '-1',
       'last(list) gives the last item.',
     ],
-    ['parameters.regions[0.5]', 'an index is a whole number', '0.5'],
+    ['parameters.regions[0.5]', 'an index is a whole number', '0.5', 'floor(x) cuts off the fraction.'],
     ['parameters.regions[true]', 'an index is a number, not a boolean', 'true'],
     ['vars[0]', 'a key of an object is a string, not a number', '0'],
     ['1 / parameters.zero', 'division by zero', '1 / parameters.zero'],
     ['1 % 0', 'division by zero', '1 % 0'],
     ['1e300 * 1e300', 'the number is too large', '1e300 * 1e300'],
-    ['parameters.id + 1', 'the whole number is too large to be exact', 'parameters.id + 1'],
+    [
+      'parameters.id + 1',
+      'the whole number is too large to be exact',
+      'parameters.id + 1',
+      'Beyond 9007199254740991, keep it as a string.',
+    ],
     ['parameters.id * 2', 'the whole number is too large to be exact', 'parameters.id * 2'],
     ['-parameters.id - 1', 'the whole number is too large to be exact', '-parameters.id - 1'],
     ["'a' + 1", '+ cannot join a string and a number', "'a' + 1", 'string(x) makes a string of anything.'],
+    ["1 + 'a'", '+ cannot join a number and a string', "1 + 'a'", 'string(x) makes a string of anything.'],
+    ["[1] + 'a'", '+ cannot join a list and a string', "[1] + 'a'", 'string(x) makes a string of anything.'],
+    ['vars + 1', '+ cannot join an object and a number', 'vars + 1', null],
+    ['1 + vars', '+ cannot join a number and an object', '1 + vars', null],
     ['[1] + 2', '+ cannot join a list and a number', '[1] + 2', 'To add one item to a list, write list + [item].'],
     ['vars + vars', '+ cannot join an object and an object', 'vars + vars', 'merge(a, b) joins objects.'],
     [
@@ -195,9 +249,18 @@ describe('an expression that fails at run time', () => {
       "1 - '1'",
       'int(text) and double(text) read a number from a string.',
     ],
+    [
+      "'1' - 1",
+      '- needs two numbers, not a string and a number',
+      "'1' - 1",
+      'int(text) and double(text) read a number from a string.',
+    ],
+    ['true * 1', '* needs two numbers, not a boolean and a number', 'true * 1', null],
     ['-vars.image', '- needs two numbers, not a number and a string', '-vars.image'],
     ["1 < '2'", '< compares two numbers or two strings, not a number and a string', "1 < '2'"],
-    ['true < false', '< compares two numbers or two strings, not a boolean and a boolean', 'true < false'],
+    ["'2' < 1", '< compares two numbers or two strings, not a string and a number', "'2' < 1"],
+    ['true < 1', '< compares two numbers or two strings, not a boolean and a number', 'true < 1'],
+    ['true < false', '< compares two numbers or two strings, not a boolean and a boolean', 'true < false', null],
     ['null >= null', '>= compares two numbers or two strings, not null and null', 'null >= null'],
     [
       "'a' in 'abc'",
@@ -205,6 +268,7 @@ describe('an expression that fails at run time', () => {
       "'a' in 'abc'",
       'contains(text, part) looks into a string.',
     ],
+    ['1 in 2', '“in” looks into a list or the keys of an object, not into a number', '1 in 2', null],
     ['1 in vars', 'a key of an object is a string, not a number', '1 in vars'],
     ['1 && true', 'a side of && must be true or false, not a number', '1'],
     ["false || 'yes'", 'a side of || must be true or false, not a string', "'yes'"],
@@ -227,12 +291,31 @@ describe('an expression that fails at run time', () => {
     const error = refusal(() => evaluate(cel))
     expect(error.problem).toBe(problem)
     expect(pointedAt(error)).toBe(place)
-    if (hint !== undefined) expect(error.hint).toBe(hint)
+    if (hint !== undefined) expect(error.hint ?? null).toBe(hint)
     expect(error.text.split('\n')[0]).toBe(problem)
   })
 
   it('says that the task has not ended, instead of taking it for a failure', () => {
     expect(refusal(() => evaluate('failed()', {})).problem).toBe('the task has not ended')
+  })
+
+  it('is ended after so many steps, and says what to do instead', () => {
+    const error = refusal(() => evaluate('range(2000).map(x, range(2000).map(y, 1))'))
+    expect(error.problem).toBe('this takes more than 2,000,000 steps')
+    expect(error.hint).toBe('Use fewer loops inside loops, or shorter lists; larger work belongs into a task.')
+  })
+
+  it('guesses no key that is long, nor for one that is', () => {
+    const [sixty, more] = ['x'.repeat(60), 'x'.repeat(61)]
+    const hint = (cel: string, vars: Json) => refusal(() => evaluate(cel, { vars })).hint
+    expect(hint(`vars.${sixty.replace('x', 'y')}`, { [sixty]: 1 })).toBe(`Did you mean ${sixty}? It has ${sixty}.`)
+    expect(hint(`vars.${more}`, { [sixty]: 1 })).toBe(`It has ${sixty}.`)
+    expect(hint(`vars.${sixty}`, { [more]: 1, b: 1 })).toBe('It has b, ….')
+  })
+
+  it('guesses among the first two hundred keys alone: an error must not take long either', () => {
+    const vars = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [i === 200 ? 'wanted' : `key${i}`, i]))
+    expect(refusal(() => evaluate('vars.wantet', { vars })).hint).toMatch(/^It has /)
   })
 
   it('names at most ten keys, and no long ones', () => {
@@ -267,7 +350,7 @@ describe('an expression is checked when it is compiled', () => {
   const inRetry: readonly ScopeName[] = ['error', 'attempt']
   const inInput: readonly ScopeName[] = ['parameters', 'vars', 'tasks', 'run']
 
-  it.each<[string, readonly ScopeName[], string, string, string?]>([
+  it.each<[string, readonly ScopeName[], string, string, (string | null)?]>([
     [
       'parametres.x',
       inInput,
@@ -358,7 +441,7 @@ describe('an expression is checked when it is compiled', () => {
       'bind',
       'Publish the value as one of `vars` first.',
     ],
-    ["split('a')", everything, 'split(text, separator) takes 2 arguments, not 1', "split('a')"],
+    ["split('a')", everything, 'split(text, separator) takes 2 arguments, not 1', "split('a')", null],
     [
       "'a'.split()",
       everything,
@@ -369,12 +452,37 @@ describe('an expression is checked when it is compiled', () => {
     ['round()', everything, 'round(number, digits?) takes 1 to 2 arguments, not 0', 'round()'],
     ['zip([1])', everything, 'zip(list, list, …) takes 2 arguments or more, not 1', 'zip([1])'],
     ['first()', everything, 'first(list) takes 1 argument, not 0', 'first()'],
-    ['result(1)', everything, 'result() takes no arguments, not 1', 'result(1)'],
+    ['result(1)', everything, 'result() takes no arguments, not 1', 'result(1)', null],
+    [
+      'vars.result()',
+      everything,
+      'result() takes no arguments, not 1',
+      'vars.result()',
+      'What stands before the dot is the first argument.',
+    ],
     ['vars.all(x)', everything, 'list.all(x, condition) takes 3 arguments, not 2', 'vars.all(x)'],
-    ['has(vars)', everything, 'has() asks for a member of something', 'vars'],
+    [
+      'has(vars)',
+      everything,
+      'has() asks for a member of something',
+      'vars',
+      "Write it like has(vars.image) or has(x['a key']).",
+    ],
     ['has(size(vars))', everything, 'has() asks for a member of something', 'size(vars)'],
-    ['[1].map(1, 2)', everything, 'the variable must be a plain name', '1'],
-    ['map([1], x.y, 2)', everything, 'the variable must be a plain name', 'x.y'],
+    [
+      '[1].map(1, 2)',
+      everything,
+      'the variable must be a plain name',
+      '1',
+      'Write it like list.map(x, x.price): x stands for each item in turn.',
+    ],
+    [
+      'map([1], x.y, 2)',
+      everything,
+      'the variable must be a plain name',
+      'x.y',
+      'Write it like list.map(x, value): x stands for each item in turn.',
+    ],
     // what is written out is checked at once
     ['size(3)', everything, 'size() needs a string, a list or an object here, not a number', '3'],
     ['split(vars.x, 1)', everything, 'split() needs a string here, not a number', '1'],
@@ -386,11 +494,13 @@ describe('an expression is checked when it is compiled', () => {
       '9007199254740993',
       'Write it as a string.',
     ],
-    ["b'abc'", everything, 'there are no bytes in JSON', "b'abc'"],
-    ['5u', everything, 'there is one kind of number here', '5u'],
+    ["b'abc'", everything, 'there are no bytes in JSON', "b'abc'", 'Write it without b.'],
+    ['5u', everything, 'there is one kind of number here', '5u', 'Write it without u.'],
     // syntax
     ['1 +', everything, 'the expression ends too early', ' '],
-    ['(1', everything, ') is missing here: the expression ends', ' '],
+    ['(1', everything, ') is missing here: the expression ends', ' ', null],
+    ['(1 two', everything, ') is missing here: there is “two”', 'two', null],
+    ['(1 @', everything, '@ cannot stand here', '@', null],
     ['[1, 2', everything, '] is missing here: the expression ends', ' '],
     ['1 2', everything, '“2” cannot stand here', '2'],
     ['vars.x = 1', everything, '= cannot stand here', '=', 'To compare, write ==.'],
@@ -422,7 +532,7 @@ describe('an expression is checked when it is compiled', () => {
     const error = refusal(() => compile(cel, names))
     expect(error.problem).toBe(problem)
     expect(pointedAt(error)).toBe(place)
-    if (hint !== undefined) expect(error.hint).toBe(hint)
+    if (hint !== undefined) expect(error.hint ?? null).toBe(hint)
   })
 
   it.each<[string, string]>([
@@ -432,8 +542,29 @@ describe('an expression is checked when it is compiled', () => {
     ['yes {{ 1 }}', 'this must be one expression and nothing else'],
     ['{{ }}', 'there is no expression between {{ and }}'],
     ['{{ 1', '{{ is not closed'],
+    ["{{ 'a\r\n' }}", "the string that begins with ' is not closed"],
+    ["{{ 'a\r' }}", "the string that begins with ' is not closed"],
+    ["{{ '''a }}", "the string that begins with ''' is not closed"],
+    ['{{ 1 // 2', '{{ is not closed'],
   ])('and its string is one expression: %s', (text, problem) => {
     expect(refusal(() => compileExpression(text, everything)).problem).toBe(problem)
+  })
+
+  it.each<[string, string | undefined]>([
+    ['{{ 1', "An expression ends with }}. To write {{ itself, write {{ '{{' }}."],
+    ["{{ 'a\n' }}", "A string ends on the line it begins on; one of several lines stands in '''."],
+    ["{{ '''a }}", undefined],
+  ])('and tells how to close it: %j', (text, hint) => {
+    expect(refusal(() => compileExpression(text, everything)).hint).toBe(hint)
+  })
+
+  it('and an error points at the name that is called, not at one that looks like it', () => {
+    expect(refusal(() => compile("'nosuch' + nosuch(1)")).offset).toBe("{{ 'nosuch' + ".length)
+    expect(refusal(() => compile("'nosuch'.nosuch()")).offset).toBe("{{ 'nosuch'.".length)
+  })
+
+  it('and an error at its end points behind its last character', () => {
+    expect(refusal(() => compile('  1 +  ')).offset).toBe('{{   1 +'.length)
   })
 
   it('and may stand between white space, as YAML folds it', () => {
@@ -467,6 +598,10 @@ describe('an expression is checked when it is compiled', () => {
     expect(evaluate(`1${'+1'.repeat(limits.expressionDepthMax - 1)}`)).toBe(limits.expressionDepthMax)
     expect(evaluate(`${'('.repeat(90)}1${')'.repeat(90)}`)).toBe(1)
     expect(evaluate(`size([${'1,'.repeat(4_980)}1])`)).toBe(4_981)
+    expect(evaluate(`'${'a'.repeat(limits.expressionLengthMax - 4)}'`)).toHaveLength(limits.expressionLengthMax - 4)
+    expect(evaluate(`has(vars${'.x'.repeat(limits.expressionDepthMax - 2)})`)).toBe(false)
+    // what was closed does not count for what comes after it
+    expect(evaluate(Array.from({ length: 60 }, () => 'has(vars.x.y.z)').join(' || '))).toBe(false)
   })
 })
 
@@ -483,6 +618,8 @@ describe('what an expression reads', () => {
     ['[1].map(tasks, tasks)', [], false, false],
     ['[{}].map(tasks, tasks.x)', [], false, false],
     ['has(result().x)', [], false, true],
+    ['succeeded() || failed()', [], false, false],
+    ['vars.a.tasks + run.tasks.b', [], false, false],
     ['vars.result', [], false, false],
     ['[1].map(result, result)', [], false, false],
   ])('%s', (cel, taskNames, usesAllTasks, usesResult) => {

@@ -171,6 +171,19 @@ describe('the functions', () => {
 })
 
 describe('the search for long strings', () => {
+  const long = 'a'.repeat(200)
+
+  it.each([
+    ['what differs in its first character alone', `b${long}`, `c${long}`],
+    ['what has another character before its end', `b${long}`, `b${long.slice(1)}c${long}b${long}`],
+    ['what has one of its characters too often', `bc${long}`, `bbbcccc${long}`],
+    ['what begins again within itself', `aab${long}`, `aaab${long}`],
+    ['what begins again just before its end', `${long}b`, `${long}${long}b`],
+  ])('does not take for it %s', (_, wanted, whole) => {
+    expect(indexOfText(whole, wanted)).toBe(whole.indexOf(wanted))
+    expect(cutAt(whole, wanted, () => undefined)).toEqual(whole.split(wanted))
+  })
+
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 30 })
   const text = fc.array(letters, { maxLength: 12 }).map((parts) => parts.join('').repeat(20))
   const part = fc.tuple(letters, letters).map(([a, b]) => (a + b || 'a').repeat(30))

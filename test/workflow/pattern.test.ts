@@ -39,6 +39,11 @@ describe('a pattern', () => {
     ['^a+?b??$', ['aa', 'ab'], ['abb']],
     ['👍{2}', ['👍👍'], ['👍']],
     ['(|a)b', ['b'], ['a']],
+    ['^[a-a]$', ['a'], ['b', '-']],
+    ['^(a)(a)(a)$'.replaceAll('(a)', '(a)'.repeat(20)), ['a'.repeat(60)], ['a'.repeat(59)]],
+    [`^${'('.repeat(50)}a${')'.repeat(50)}$`, ['a'], ['b']],
+    ['a'.repeat(999), ['a'.repeat(999)], ['a'.repeat(998)]],
+    ['^(a{0,10}){2}$', ['', 'a'.repeat(20)], ['a'.repeat(21)]],
   ])('%s', (pattern, yes, no) => {
     expect(yes.filter((text) => !found(pattern, text))).toEqual([])
     expect(no.filter((text) => found(pattern, text))).toEqual([])
@@ -54,6 +59,11 @@ describe('a pattern', () => {
     ['[\\d-z]', 'a range in [ ] is from one character to another'],
     ['[\\D]', '\\D, \\W and \\S cannot stand in [ ]'],
     ['*a', 'there is nothing before * that it could repeat'],
+    ['?', 'there is nothing before ? that it could repeat'],
+    ['{2}', '{ itself is written \\{'],
+    ['a{x{2}', 'after { come one or two numbers, as in {3} or {1,5}; { itself is written \\{'],
+    ['[a-\\d]', 'a range in [ ] is from one character to another'],
+    ['[\\w-a]', 'a range in [ ] is from one character to another'],
     ['a|+', 'there is nothing before + that it could repeat'],
     ['a**', 'a repetition cannot be repeated: put it in ( )'],
     ['a{2}{3}', 'a repetition cannot be repeated: put it in ( )'],
@@ -70,6 +80,9 @@ describe('a pattern', () => {
     ['(?<!a)b', 'of the groups that begin with (? only (?: is known: there is no looking around, no flag'],
     ['(?i)a', 'of the groups that begin with (? only (?: is known: there is no looking around, no flag'],
     ['a{1001}', 'it is too large'],
+    ['(){1001}', 'it is too large'],
+    ['(){0,1001}', 'it is too large'],
+    ['(){1001,}', 'it is too large'],
     ['((a{10}){10}){11}', 'it is too large'],
     [`${'('.repeat(60)}a${')'.repeat(60)}`, 'it is too large'],
     ['a'.repeat(1_001), 'it is too large'],

@@ -78,6 +78,36 @@ tasks:
   expect(asking('{ a: string }')).toEqual([])
 })
 
+it.each([
+  ['core.ask', 'action: core.ask, input: { title: A?, form: { a: string, b: { type: string, secret: true } } }', 1],
+  ['wait_for', 'wait_for: { approval: { title: A?, form: { a: string, b: { type: string, secret: true } } } }', 1],
+  ['a task that asks nobody', 'action: store, input: { form: { b: { secret: true } } }', 0],
+])('takes one secret field among others for a secret, of %s', (_, task, count) => {
+  const flow = flowOf(`
+name: w
+tasks:
+  - { name: ask, ${task}, next: [{ do: end }] }
+  - { name: end, action: store, input: "{{ tasks.ask.result }}" }
+`)
+  expect(flow.placesIn('end')).toHaveLength(count)
+})
+
+it('follows a secret of the calling run into the first values of vars', () => {
+  const text = `
+name: w
+parameters: { a: string }
+vars: { copy: "{{ parameters.a }}", other: 1 }
+tasks: [{ name: t, action: store, input: ["{{ vars.copy }}", "{{ vars.other }}"] }]
+`
+  expect(flowOf(text).placesIn('t')).toEqual([])
+  expect(flowOf(text, ['a']).placesIn('t')).toEqual([{ path: [0], around: ['', ''] }])
+})
+
+it('takes all tasks, or all vars, for a secret only if one of them is', () => {
+  const text = `${declared}\nvars: { n: 1 }\ntasks: [{ name: t, action: store, input: ["{{ vars }}", "{{ parameters }}"] }]`
+  expect(flowOf(text).placesIn('t')).toEqual([{ path: [1], around: ['', ''] }])
+})
+
 it('takes what the run was given as a secret for one, whatever its own definition says', () => {
   const text =
     'name: w\nparameters: { a: string, b: string }\ntasks: [{ name: t, action: store, input: ["{{ parameters.a }}", "{{ parameters.b }}"] }]'
