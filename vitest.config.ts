@@ -27,7 +27,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // More than the two cores of a small machine: much of the time is waiting for a server, a process or a signal.
-    maxWorkers: 3,
+    maxWorkers: 4,
     projects: [
       {
         plugins,
