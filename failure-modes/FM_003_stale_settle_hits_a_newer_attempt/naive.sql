@@ -2,7 +2,7 @@
 -- none, no row is updated, which is no error.
 create or replace function fencepost.finish(
   p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
-  p_own boolean default false
+  p_own boolean default false, p_quiet boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 as $$

@@ -1,5 +1,8 @@
 -- The slot is returned by the job's id: whoever says that it is done returns it, whatever its lease is worth.
 select fencepost.lab_replace('fencepost.finish',
-  'from ended g cross join lateral unnest(g.gates) as k
-          where g.gates is not null and (g.overrun is null or k <> all (g.overrun)))',
-  'from fencepost.job g cross join lateral unnest(fencepost.gate_keys(g.gates)) as k where g.id = any (p_job_ids))');
+  'case when bool_or(e.gates is not null) then (
+           select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
+           from ended g cross join lateral unnest(g.gates) as k
+           where g.overrun is null or k <> all (g.overrun)) end',
+  '(select array_agg(k)
+    from fencepost.job g cross join lateral unnest(fencepost.gate_keys(g.gates)) as k where g.id = any (p_job_ids))');

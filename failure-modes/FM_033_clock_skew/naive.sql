@@ -9,7 +9,7 @@ $$;
 -- And the layer behind it: settled by the job's id. With the fence, the early taker's effect would be the only one.
 create or replace function fencepost.finish(
   p_job_ids uuid[], p_lease_ids bigint[], p_nonces bigint[], p_results jsonb[],
-  p_own boolean default false
+  p_own boolean default false, p_quiet boolean default false
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 as $$

@@ -47,6 +47,7 @@ declare
   v_paused text[];
   v_free integer := case when p_suspects is null then p_limit else least(p_start, p_limit) end; -- of free handlers
   v_rows tid[] := '{}';
+  v_alone tid[] := '{}'; -- suspects
   v_more tid[];
   v_grouped boolean;
   v_gated boolean;
@@ -175,11 +176,12 @@ begin
     v_begun := fencepost.clock();
     v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
               + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
-    -- Between one priority's mark and the next priority that has one; last of all, suspects.
-    for v_range in 0 .. cardinality(v_ranks) + 1 loop
-      v_suspects := v_range > cardinality(v_ranks);
-      v_taken := cardinality(v_rows);
-      continue when case when v_suspects then coalesce(p_suspects, 0) = 0 else cardinality(v_rows) >= v_free end;
+    -- First suspects, who would otherwise find no room left for their group; then between one priority's mark and the next
+    -- priority that has one.
+    for v_range in -1 .. cardinality(v_ranks) loop
+      v_suspects := v_range < 0; -- guard: claim.suspects_first
+      continue when case when v_suspects then coalesce(p_suspects, 0) = 0 or v_alone <> '{}'
+                         else cardinality(v_rows) >= v_free end;
       v_rank := coalesce(v_ranks[v_range], -32768);
       v_seq := coalesce(v_seqs[v_range], 0);
       v_below := coalesce(v_ranks[v_range + 1]::integer, 32768); -- guard: claim.last_priority
@@ -240,7 +242,7 @@ begin
               from (
                 select l.gates from fencepost.leased l where l.worker = p_worker and l.local_limit is not null
                 union all
-                select a.gates from fencepost.ready a where a.ctid = any (v_rows) and a.local_limit is not null
+                select a.gates from fencepost.ready a where a.ctid = any (v_rows || v_alone) and a.local_limit is not null
               ) h
               group by 1
             ) r on r.key = q.gates[cardinality(q.gates)]
@@ -248,15 +250,21 @@ begin
           ) f;
           v_full := v_full || v_over;
         end if;
-        v_rows := v_rows || v_more;
-        if not v_suspects then
-          v_last := coalesce(v_more[cardinality(v_more)], v_last);
+        if v_suspects then
+          v_alone := v_alone || v_more;
+        elsif v_more <> '{}' then
+          v_rows := v_rows || v_more;
+          v_last := v_more[cardinality(v_more)];
+          if v_grouped then -- what is looked for again lies behind: v_last is the last
+            select q.priority, q.seq + 1 into v_rank, v_seq from fencepost.ready q where q.ctid = v_last;
+          end if;
         end if;
         exit when not coalesce(v_grouped, false) or v_over = '{}'
           or case when v_suspects then v_more <> '{}' else cardinality(v_rows) >= v_free end;
       end loop;
     end loop;
 
+    v_taken := cardinality(v_rows);
     -- Ahead of free handlers, behind what was taken for these. If there was not enough for them, there is nothing more.
     -- Where there are gated jobs, there may be many: what comes behind the first few is not looked for.
     v_ahead := case when v_taken >= v_free and (v_plain or v_taken < 20) then p_limit - greatest(v_free, v_taken) else 0 end;
@@ -300,10 +308,11 @@ begin
       v_rows := v_rows || v_more;
       v_ahead := v_ahead - cardinality(v_more);
     end loop;
-    exit when v_ranks = '{}' or v_rows <> '{}'; -- guard: claim.from_the_beginning
+    exit when v_ranks = '{}' or v_rows <> '{}' or v_alone <> '{}'; -- guard: claim.from_the_beginning
     v_ranks := '{}';
     v_seqs := '{}';
   end loop;
+  v_rows := v_rows || v_alone;
 
   v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
             + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_blocks;

@@ -122,8 +122,17 @@ async function fenced<Answer extends string>(
   }))
 }
 
-export function fenceColumns(fences: readonly Fence[]): [string[], number[], number[]] {
-  return [fences.map((f) => f.jobId), fences.map((f) => f.leaseId), fences.map((f) => f.nonce)]
+/** As texts of arrays: UUIDs and numbers that the database gave us need no quotes, and the driver would quote each. */
+export function fenceColumns(fences: readonly Fence[]): [string, string, string] {
+  return [
+    arrayText(fences.map((f) => f.jobId)),
+    arrayText(fences.map((f) => f.leaseId)),
+    arrayText(fences.map((f) => f.nonce)),
+  ]
+}
+
+function arrayText(values: readonly (string | number)[]): string {
+  return `{${values.join(',')}}`
 }
 
 export interface Lost {

@@ -8,7 +8,7 @@ export function validated<Output>(
   what: string,
 ): Output | Promise<Output> {
   const checked = schema['~standard'].validate(value)
-  return 'then' in checked ? checked.then((later) => judged(later, what)) : judged(checked, what)
+  return 'then' in checked ? Promise.resolve(checked).then((later) => judged(later, what)) : judged(checked, what)
 }
 
 function judged<Output>(checked: StandardSchemaV1.Result<Output>, what: string): Output {

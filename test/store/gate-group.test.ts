@@ -67,6 +67,21 @@ it('counts over the queues of one turn', async () => {
   expect(leases.map(({ jobId }) => jobId)).toEqual([a])
 })
 
+it('gives the room of a process to a suspect before the others of its group, which would pass it for ever', async () => {
+  const { db, sql, add, emptyTurn } = await setupGroup()
+  const wide = { gatesText: JSON.stringify([{ key: 'group:g', local: 1, limit: 5, onFull: 'wait' }]) }
+  const suspect = await add(wide)
+  const others = [await add(wide), await add(wide)]
+  await sql('update fencepost.ready set losses = 1 where job_id = $1', [suspect])
+  const { leases } = await takeTurn(db, {
+    ...emptyTurn('w1'),
+    claim: { queues: [{ queue: 'default', limit: 5, starts: 5 }], room: 5, suspect: true },
+    tasks: ['test'],
+  })
+  expect(leases).toMatchObject([{ jobId: suspect, started: false }])
+  expect(others).toHaveLength(2)
+})
+
 it('is given room by a worker that comes', async () => {
   const { add, places, register, turn, sound } = await setupGroup()
   const ids = [await add(local), await add(local), await add(local)]
