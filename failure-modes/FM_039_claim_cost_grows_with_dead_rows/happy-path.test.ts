@@ -13,11 +13,12 @@ it('FM_039: undisturbed, three hundred jobs run once each, urgent ones first', a
   )
   jobs.push(await fp.enqueue(note, 'urgent', { priority: -1 }))
 
-  await fp.work([note], { poll: '20ms', concurrency: 10 })
+  // One handler: two turns of one worker take from both ends of what is urgent, and the later one may be answered first.
+  await fp.work([note], { poll: '20ms', concurrency: 1 })
 
   for (const job of jobs) await job.result({ timeout: '30s' })
   expect(new Set(order).size).toBe(301)
-  expect(order.indexOf('urgent')).toBeLessThan(10)
+  expect(order[0]).toBe('urgent')
   expect(await sql('select distinct tries, failures, losses from fencepost.finished')).toEqual([
     { tries: 1, failures: 0, losses: 0 },
   ])

@@ -91,9 +91,14 @@ describe('validation', () => {
     expect(await validated(z.object({ n: z.coerce.number().default(7) }), {}, 'the input')).toEqual({ n: 7 })
   })
 
-  it('names every problem and its place', async () => {
+  it('names every problem and its place, at once or when the schema answers', async () => {
     const schema = z.object({ a: z.string(), list: z.array(z.number()) })
-    await expect(validated(schema, { a: 1, list: [1, 'x'] }, 'the input')).rejects.toThrow(
+    const value = { a: 1, list: [1, 'x'] }
+    const later = {
+      '~standard': { ...schema['~standard'], validate: async (given: unknown) => schema['~standard'].validate(given) },
+    }
+    await expect(validated(later, value, 'the input')).rejects.toThrow(/the input: a: .*; list\.1: /)
+    expect(() => validated(schema, value, 'the input')).toThrow(
       expect.objectContaining({
         code: 'FP_INPUT_INVALID',
         message: expect.stringMatching(/the input: a: .*; list\.1: /),
@@ -101,8 +106,8 @@ describe('validation', () => {
     )
   })
 
-  it('does not name thousands', async () => {
+  it('does not name thousands', () => {
     const value = Array.from({ length: 1_000 }, () => 'x')
-    await expect(validated(z.array(z.number()), value, 'the input')).rejects.toThrow(/; and 990 more$/)
+    expect(() => validated(z.array(z.number()), value, 'the input')).toThrow(/; and 990 more$/)
   })
 })

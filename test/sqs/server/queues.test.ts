@@ -172,17 +172,16 @@ describe('DeleteQueue', () => {
     await send('older')
     const [held] = await receive({ MaxNumberOfMessages: 1 })
     await sqs.send(new DeleteQueueCommand({ QueueUrl }))
-    for (const call of [
-      send('x'),
-      receive(),
-      sqs.send(new GetQueueUrlCommand({ QueueName: 'orders' })),
-      sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })),
-      sqs.send(new DeleteQueueCommand({ QueueUrl })),
-      sqs.send(new PurgeQueueCommand({ QueueUrl })),
-      remove(held!),
-    ]) {
-      expect(await refusal(call)).toEqual(['QueueDoesNotExist', 400])
-    }
+    const calls = [
+      () => send('x'),
+      () => receive(),
+      () => sqs.send(new GetQueueUrlCommand({ QueueName: 'orders' })),
+      () => sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['All'] })),
+      () => sqs.send(new DeleteQueueCommand({ QueueUrl })),
+      () => sqs.send(new PurgeQueueCommand({ QueueUrl })),
+      () => remove(held!),
+    ]
+    for (const call of calls) expect(await refusal(call())).toEqual(['QueueDoesNotExist', 400])
     await queue('orders')
     expect(await receive()).toEqual([])
     expect(await refusal(remove(held!))).toEqual(['ReceiptHandleIsInvalid', 404])
