@@ -287,3 +287,12 @@ it('takes aside what nobody has locked, and waits for nobody', async () => {
 
   expect(await yieldPaused(session)).toEqual([other])
 })
+
+it('answers a resume of what is not paused as such, also if the gate is there', async () => {
+  const { sql } = await setupGates()
+  const answers = (call: string) => sql(`select ${call} as answer`).then((rows) => rows[0])
+  await sql(`select fencepost.set_limit('gate:k', 3)`)
+  expect(await answers(`fencepost.pause('gate:k')`)).toEqual({ answer: true })
+  expect(await answers(`fencepost.resume('gate:k')`)).toEqual({ answer: true })
+  expect(await answers(`fencepost.resume('gate:k')`)).toEqual({ answer: false })
+})
