@@ -105,7 +105,7 @@ it('a worker, or a server, may have any name', async () => {
     await add({ queue: name })
     const card = { id: name, pid: 1, host: name, version: name, queues: { [name]: 1 }, tasks: [name] }
     await registerWorker(db, card)
-    await fallAsleep(db, name, [name])
+    await fallAsleep(db, name, [name]) // a row that asks for notices: nobody waits
     await awake(db, name, [name])
     expect(await claim(db, { queue: name, limit: 1, worker: name })).toHaveLength(1)
     expect(await listWorkers(db)).toContainEqual(expect.objectContaining({ id: name, host: name }))
@@ -134,7 +134,7 @@ it(`whatever a handler says, returns or throws, its job ends (seed ${seed})`, as
         case 'makes a step of':
           return job.step(value, () => value)
         case 'sleeps':
-          return job.sleep(value, value)
+          return job.sleep(value, value) // parks its job, or is refused: no worker waits
         case 'waits':
           return job.waitFor('a', value)
         default:
