@@ -257,11 +257,20 @@ export class FencepostError extends Error {
 
   constructor(code: ErrorCode, detail?: string, options: { cause?: unknown; hint?: string } = {}) {
     const { title, hint } = catalogue[code]
-    super(detail ? `${title}: ${detail}` : title, 'cause' in options ? { cause: options.cause } : undefined)
+    super(detail ? `${title}: ${readable(detail)}` : title, 'cause' in options ? { cause: options.cause } : undefined)
     this.name = 'FencepostError'
     this.code = code
     this.hint = options.hint ?? hint
   }
+}
+
+const detailLengthMax = 20_000
+const longLine = /(.{2000}).+/g
+
+/** A name may be a megabyte of someone's text: a message says enough of it to find it, and fits a log. */
+function readable(detail: string): string {
+  const start = detail.length > detailLengthMax ? `${detail.slice(0, detailLengthMax)}…` : detail
+  return start.replaceAll(longLine, '$1…')
 }
 
 /** A value of the caller’s as a message shows it: short, on one line, and never an error in itself. */

@@ -36,6 +36,13 @@ describe('an error', () => {
     expect(new FencepostError('FP_USAGE', 'x', { cause: undefined })).toHaveProperty('cause', undefined)
   })
 
+  it('quotes the start of what is too long, line by line', () => {
+    const error = new FencepostError('FP_JOB_UNKNOWN', `${'x'.repeat(2_001)}\n${'y'.repeat(2_000)}`)
+    expect(error.message).toBe(`There is no job with this id: ${'x'.repeat(2_000)}…\n${'y'.repeat(2_000)}`)
+    const lines = new FencepostError('FP_JOB_UNKNOWN', 'x\n'.repeat(10_001))
+    expect(lines.message).toBe(`There is no job with this id: ${'x\n'.repeat(10_000)}…`)
+  })
+
   it('has a code that TypeScript knows', () => {
     // @ts-expect-error: no such code
     const unknown: ErrorCode = 'FP_NO_SUCH_CODE'
