@@ -5,17 +5,16 @@
  *     npm run bench [-- --quick] [--rounds 3] [--only 'no-op'] [--scale 0.1] [--resume] [--json] [--write]
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { joinEmbeddedServer } from '../src/embedded/embedded-server.js'
 import { startRedis } from '../src/lab/peer-redis.js'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
 import type { Run, Stage } from './piece.js'
 import { plotsOf, shown, type Told, tableOf, workloadsOf, writePage } from './report.js'
 import { Results } from './results.js'
+import { startBenchServer } from './server.js'
 import { node24, peers } from './system.js'
 import { Systems } from './systems.js'
 import { type Workload, workloads } from './workloads.js'
@@ -89,12 +88,11 @@ async function main(): Promise<void> {
     say('Installing the peers …')
     execFileSync('npm', ['ci', '--prefix', peers], { stdio: ['ignore', 'ignore', 'inherit'] })
   }
-  const home = mkdtempSync(join(tmpdir(), 'fencepost-bench-'))
-  const server = process.env['DATABASE_URL'] ? undefined : await joinEmbeddedServer({ directory: home })
-  const url = process.env['DATABASE_URL'] ?? (server as NonNullable<typeof server>).url
+  const { url, about, stop: stopServer } = await startBenchServer()
   // As it is mostly run: it answers before anything is on disk.
   const redis = await startRedis({ durable: false }).catch(() => undefined)
   const db = new Database({ url, poolSize: 1 })
+  results.started('PostgreSQL', { versions: { server: await serverVersion(db) }, settings: about })
   const systems = new Systems({ url, redisPort: redis?.port }, (name, about) => results.started(name, about))
   const stop = () => {
     isStopped = true
@@ -107,9 +105,13 @@ async function main(): Promise<void> {
     await systems.end()
     await db.close()
     await redis?.stop()
-    await server?.leave()
-    rmSync(home, { recursive: true, force: true })
+    await stopServer()
   }
+}
+
+async function serverVersion(db: Database): Promise<string> {
+  const [row] = await db.once<{ version: string }>(`select current_setting('server_version') as version`)
+  return (row as { version: string }).version
 }
 
 function tell(): void {

@@ -1,12 +1,9 @@
 /** What the benchmarks share: a server, a filled queue, a worker that empties it, and what that cost. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { joinEmbeddedServer } from '../src/embedded/embedded-server.js'
 import { fencepost, task } from '../src/index.js'
 import { Database } from '../src/store/database.js'
 import { migrate } from '../src/store/migrator.js'
+import { startBenchServer } from './server.js'
 
 export const schema = 'fencepost_bench'
 
@@ -90,11 +87,8 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] as number
 }
 
-/** On the database named by DATABASE_URL, or on one of its own. */
 export async function onServer<Figures>(bench: (url: string, db: Database) => Promise<Figures>): Promise<Figures> {
-  const directory = await mkdtemp(join(tmpdir(), 'fencepost-bench-'))
-  const server = process.env['DATABASE_URL'] ? undefined : await joinEmbeddedServer({ directory })
-  const url = process.env['DATABASE_URL'] ?? (server as NonNullable<typeof server>).url
+  const { url, stop } = await startBenchServer()
   await migrate({ url, schema })
   const db = new Database({ url, schema, poolSize: 1 })
   try {
@@ -102,7 +96,6 @@ export async function onServer<Figures>(bench: (url: string, db: Database) => Pr
   } finally {
     await db.once(`drop schema if exists ${schema} cascade`)
     await db.close()
-    await server?.leave()
-    await rm(directory, { recursive: true, force: true })
+    await stop()
   }
 }
