@@ -15,8 +15,8 @@
 -- `suspects` is null.)
 -- Of a group with a limit per process a worker gets only what it has room for.
 -- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
--- Nothing starves behind what is more urgent: one turn in 17 takes, first of all, the job that was enqueued
--- first. (A prime: a worker asks its queues in turn, and whose turn it is must not depend on their number.)
+-- Nothing starves behind what is more urgent: one turn in 17, and each that asks for a hundred jobs, takes, first of all,
+-- the job that was enqueued first. (A prime: a worker asks its queues in turn, and whose turn it is must not depend on their number.)
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
@@ -127,7 +127,9 @@ begin
   loop
     -- (Not for messages: their ranks are turns already, and there may be thousands of them.)
     if v_ranks = '{}' and p_limit > 0 and p_visible_ms is null
-      and (p_turn % 17 = 0 or v_mark is not null and p_turn is not null) -- guard: claim.aged
+      and (p_turn % 17 = 0 or p_turn is not null and ( -- guard: claim.aged
+        p_limit >= 100 -- guard: claim.aged_many
+        or v_mark is not null))
     then
       v_passed := '{}';
       loop

@@ -19,8 +19,14 @@ export class Announcer {
   }
 
   async announce(names: readonly Named[]): Promise<void> {
-    const key = ({ name, queue }: Named) => JSON.stringify([name, queue])
-    const fresh = new Map(names.filter((name) => !this.#announced.has(key(name))).map((name) => [key(name), name]))
+    const fresh = new Map<string, Named>()
+    let last: Named | undefined // thousands of jobs of one task are one name
+    for (const named of names) {
+      if (named.name === last?.name && named.queue === last.queue) continue
+      last = named
+      const key = JSON.stringify([named.name, named.queue])
+      if (!this.#announced.has(key)) fresh.set(key, named)
+    }
     if (fresh.size === 0) return
     for (const name of fresh.keys()) this.#announced.add(name)
     try {

@@ -41,7 +41,7 @@ export function newJobs(
   items: readonly ({ readonly input: unknown } & JobOptions)[],
   payloadBytesMax: number,
   onGate: (gate: StoredGate) => void,
-): Promise<NewJob[]> {
+): NewJob[] | Promise<NewJob[]> {
   if (!Array.isArray(items) || items.some((item) => typeof item !== 'object' || item === null)) {
     throw new FencepostError('FP_OPTION_INVALID', 'enqueueMany takes an array of { input, … }')
   }
@@ -57,7 +57,18 @@ export function newJobs(
     const problem = `the inputs of one call have more than ${limits.enqueueManyBytesMax} bytes together`
     throw new FencepostError('FP_INPUT_TOO_LARGE', problem, { hint: 'Enqueue fewer jobs per call.' })
   })
-  return Promise.all(storable.map(({ job, options }) => checkedJob(task, job, options, onGate)))
+  const jobs: (NewJob | Promise<NewJob>)[] = []
+  try {
+    for (const { job, options } of storable) jobs.push(checkedJob(task, job, options, onGate))
+  } catch (error) {
+    void Promise.allSettled(jobs) // nobody waits for what else the schema may refuse, later
+    throw error
+  }
+  return areThere(jobs) ? jobs : Promise.all(jobs)
+}
+
+function areThere(jobs: (NewJob | Promise<NewJob>)[]): jobs is NewJob[] {
+  return !jobs.some((job) => job instanceof Promise)
 }
 
 /** What needs no schema is checked at once: in a batch, the first fault ends it before more memory is spent. */
@@ -81,14 +92,18 @@ function storableJob(task: Task, input: unknown, options: JobOptions, payloadByt
  * The schema sees what the worker will see: the stored JSON, not the live value. A Date, for one, has become text. What
  * the schema makes of it tells the gates.
  */
-async function checkedJob(
+function checkedJob(
   task: Task,
   job: NewJob,
   options: JobOptions,
   onGate?: (gate: StoredGate) => void,
-): Promise<NewJob> {
-  const input = await validated(task.input, JSON.parse(job.payloadText), `the input of task ${task.name}`)
-  const gates = gatesOf(task, input, options)
-  if (onGate) gates.forEach(onGate)
-  return gates.length === 0 ? job : { ...job, gatesText: JSON.stringify(gates) }
+): NewJob | Promise<NewJob> {
+  const gated = (input: unknown): NewJob => {
+    const gates = gatesOf(task, input, options)
+    if (gates.length === 0) return job
+    if (onGate) gates.forEach(onGate)
+    return { ...job, gatesText: JSON.stringify(gates) }
+  }
+  const input = validated(task.input, JSON.parse(job.payloadText), `the input of task ${task.name}`)
+  return input instanceof Promise ? input.then(gated) : gated(input)
 }

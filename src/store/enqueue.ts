@@ -1,9 +1,11 @@
 import type { Database, Queryable } from './database.js'
+import { arrayText } from './lease.js'
 
 /** A job ready to be stored: checked, with every option resolved. */
 export interface NewJob {
   readonly id: string
   readonly task: string
+  /** On one line, as JSON.stringify() makes it. */
   readonly payloadText: string
   readonly queue: string
   readonly priority: number
@@ -17,31 +19,56 @@ export interface NewJob {
 
 export type EnqueueAnswer = 'enqueued' | 'existing' | 'pending' | 'discarded'
 
+/** What jobs of one call mostly have in common. */
+const shared = ['task', 'queue', 'priority', 'delayMs', 'failuresMax', 'lossesMax', 'leaseMs', 'gatesText'] as const
+const types = ['text', 'text', 'smallint', 'bigint', 'smallint', 'smallint', 'integer', 'jsonb']
+
+/** Told once if all have it in common, and otherwise as an array. What is not answered is enqueued: nearly all. */
+function enqueueSql(alike: boolean): string {
+  const columns = types.map((type, n) =>
+    alike ? `array_fill($${n + 4}::${type}, array[cardinality($1::uuid[])])` : `$${n + 4}::${type}[]`,
+  )
+  const [task, ...others] = columns
+  return `select * from fencepost.enqueue_many($1::uuid[], ${task}, $2::jsonb[], ${others.join(', ')}, $3)
+    where answer <> 'enqueued'`
+}
+
+const alikeSql = enqueueSql(true)
+const mixedSql = enqueueSql(false)
+
 /** All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. */
 export async function enqueue(
   db: Database,
   jobs: readonly NewJob[],
   tx?: Queryable,
 ): Promise<Map<string, EnqueueAnswer>> {
+  const alike = jobs.every((job) => isLike(job, jobs[0] as NewJob))
   const rows = await db.move<{ job_id: string; answer: EnqueueAnswer }>(
-    `select * from fencepost.enqueue_many($1::uuid[], $2::text[], $3::jsonb[], $4::text[], $5::smallint[], $6::bigint[],
-       $7::smallint[], $8::smallint[], $9::integer[], $10::jsonb[], $11)`,
+    alike ? alikeSql : mixedSql,
     () => [
-      jobs.map((job) => job.id),
-      jobs.map((job) => job.task),
-      jobs.map((job) => job.payloadText),
-      jobs.map((job) => job.queue),
-      jobs.map((job) => job.priority),
-      jobs.map((job) => job.delayMs),
-      jobs.map((job) => job.failuresMax),
-      jobs.map((job) => job.lossesMax),
-      jobs.map((job) => job.leaseMs),
-      jobs.map((job) => job.gatesText),
+      arrayText(jobs.map((job) => job.id)),
+      arrayText(jobs.map((job) => JSON.stringify(job.payloadText))), // what JSON escapes in a text of JSON, arrays do, too
       tx === undefined, // guard: enqueue.own_tx
+      ...shared.map((name) => (alike ? jobs[0]?.[name] : jobs.map((job) => job[name]))),
     ],
     tx,
   )
-  return new Map(rows.map((row) => [row.job_id, row.answer]))
+  const answers = new Map<string, EnqueueAnswer>(jobs.map((job) => [job.id, 'enqueued']))
+  for (const row of rows) answers.set(row.job_id, row.answer)
+  return answers
+}
+
+function isLike(a: NewJob, b: NewJob): boolean {
+  return (
+    a.task === b.task &&
+    a.queue === b.queue &&
+    a.priority === b.priority &&
+    a.delayMs === b.delayMs &&
+    a.failuresMax === b.failuresMax &&
+    a.lossesMax === b.lossesMax &&
+    a.leaseMs === b.leaseMs &&
+    a.gatesText === b.gatesText
+  )
 }
 
 /** Makes names known to `fencepost queues` and to the check for misspelt ones. */

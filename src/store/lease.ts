@@ -131,7 +131,8 @@ export function fenceColumns(fences: readonly Fence[]): [string, string, string]
   ]
 }
 
-function arrayText(values: readonly (string | number)[]): string {
+/** Of elements that need no quotes, or have them. */
+export function arrayText(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`
 }
 

@@ -24,6 +24,16 @@ it('is taken before what is more urgent', async () => {
   expect(await oldest(db)).toEqual([old])
 })
 
+it('is taken by every claim of a hundred or more', async () => {
+  const { db, add } = await setupGates()
+  const old = await add(little)
+  const others = [await add(), await add()]
+
+  const inTurn = async (limit: number) => (await claim(db, { queue: 'default', limit, worker: 'w1', turn: limit }))[0]
+  expect(await inTurn(1)).toMatchObject({ jobId: others[0] })
+  expect(await inTurn(100)).toMatchObject({ jobId: old })
+})
+
 it('is left to others if the worker does not know its task', async () => {
   const { db, add } = await setupGates()
   await add({ ...little, task: 'another' })

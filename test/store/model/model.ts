@@ -133,7 +133,8 @@ export class Model {
     const free = inOrder
       .filter((job) => job.at.in === 'ready' && job.asked.queue === queue && (tasks?.includes(job.asked.task) ?? true))
       .filter((job) => !seen.passedOver.has(job.asked.id))
-    const oldest = turn !== undefined && turn % 17 === 0 ? free.toSorted((a, b) => a.seq - b.seq).slice(0, 1) : []
+    const isAged = turn !== undefined && (turn % 17 === 0 || limit >= 100)
+    const oldest = isAged ? free.toSorted((a, b) => a.seq - b.seq).slice(0, 1) : []
     const taken = [...oldest, ...free.filter((job) => !oldest.includes(job))].slice(0, limit)
     return taken.map((job, i) => {
       const { leaseId, nonce } = { leaseId: Number.NaN, nonce: Number.NaN, ...seen.answer[i] }
