@@ -118,6 +118,15 @@ begin
     ) d on d.job_id = a.id;
 end $$;
 
+-- enqueue_many_fresh(…): the same for ids that were made for this very call, and that nobody else can know. It does not look
+-- whether they are there, which is a sixth of the work and 48 bytes of WAL for each. Were one there, it is an error, and
+-- nothing is stored.
+do $$
+begin
+  execute replace(replace(pg_get_functiondef('fencepost.enqueue_many'::regproc), '.enqueue_many(', '.enqueue_many_fresh('),
+    'on conflict (id) do nothing', '');
+end $$;
+
 create or replace function fencepost.enqueue(
   task text, payload jsonb default '{}', id uuid default fencepost.new_id(), queue text default 'default',
   priority integer default 0, delay interval default '0', failures_max integer default 5,

@@ -37,6 +37,11 @@ declare
   v_failures smallint;
   v_first smallint;
   v_ranks smallint[] := p_ranks;
+  v_delays_ms bigint[] := p_delays_ms;
+  v_queues text[];
+  v_budgets smallint[];
+  v_losses smallint[];
+  v_leases_ms integer[];
   v_found record;
 begin
   perform fencepost.durable(); -- guard: sqs_send.durable
@@ -97,13 +102,23 @@ begin
     and (v_ledger = 'off' or v_ledger = 'on' -- guard: sqs_send.all_kept
       and cardinality(v_new) = cardinality(p_keys)); -- guard: sqs_send.all_new
   if v_all then
-    perform fencepost.enqueue_many(
-      p_ids, array_fill(p_queue, array[cardinality(p_ids)]), p_payloads, array_fill(p_queue, array[cardinality(p_ids)]),
-      array_fill(coalesce(v_first, 0::smallint), array[cardinality(p_ids)]), -- guard: sqs_send.all_ranks
-      case when v_delay_ms = 0 then p_delays_ms
-           else array(select coalesce(d.ms, v_delay_ms) from unnest(p_delays_ms) with ordinality as d(ms, n) order by d.n) end,
-      array_fill(v_failures, array[cardinality(p_ids)]), array_fill(5::smallint, array[cardinality(p_ids)]),
-      array_fill(30000, array[cardinality(p_ids)]), null, true);
+    if v_delay_ms <> 0 then
+      v_delays_ms := array(
+        select coalesce(d.ms, v_delay_ms) from unnest(p_delays_ms) with ordinality as d(ms, n) order by d.n);
+    end if;
+    v_queues := array_fill(p_queue, array[cardinality(p_ids)]);
+    v_ranks := array_fill(coalesce(v_first, 0::smallint), array[cardinality(p_ids)]); -- guard: sqs_send.all_ranks
+    v_budgets := array_fill(v_failures, array[cardinality(p_ids)]);
+    v_losses := array_fill(5::smallint, array[cardinality(p_ids)]);
+    v_leases_ms := array_fill(30000, array[cardinality(p_ids)]);
+    -- The ledger has just been told of these ids, for the first time: no try before has stored them.
+    if v_ledger = 'on' then -- guard: sqs_send.no_ledger
+      perform fencepost.enqueue_many_fresh(
+        p_ids, v_queues, p_payloads, v_queues, v_ranks, v_delays_ms, v_budgets, v_losses, v_leases_ms, null, true);
+    else
+      perform fencepost.enqueue_many(
+        p_ids, v_queues, p_payloads, v_queues, v_ranks, v_delays_ms, v_budgets, v_losses, v_leases_ms, null, true);
+    end if;
     perform fencepost.sqs_tell_delay(p_queue, p_delays_ms, v_delay_ms);
     return query select null::integer, 'sent', null::uuid, null::bigint, null::smallint;
     return;

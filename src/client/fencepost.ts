@@ -245,7 +245,7 @@ class Client implements Fencepost {
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
     const ownIds = items.some(({ id }) => id !== undefined)
-    const answers = await (tx ? enqueue(this.#db, jobs, tx) : this.#enqueues.enqueue(jobs, ownIds))
+    const answers = await (tx ? enqueue(this.#db, jobs, tx, !ownIds) : this.#enqueues.enqueue(jobs, ownIds))
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer
       answers.set(job.id, 'existing') // an id that is given twice is one job

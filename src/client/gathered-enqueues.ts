@@ -16,7 +16,7 @@ export class GatheredEnqueues {
     this.#db = db
     this.#line = new Coalescer({
       run: async (asks) => {
-        const answers = await enqueue(db, asks.flat())
+        const answers = await enqueue(db, asks.flat(), undefined, true)
         return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
       },
       weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
@@ -25,6 +25,7 @@ export class GatheredEnqueues {
 
   /** An id of the caller's may be one that another transaction is just storing, which would be waited for by all. */
   enqueue(jobs: readonly NewJob[], ownIds: boolean): Promise<Answers> {
-    return ownIds || jobs.length > gatheredMax ? enqueue(this.#db, jobs) : this.#line.ask(jobs)
+    const isAlone = ownIds || jobs.length > gatheredMax
+    return isAlone ? enqueue(this.#db, jobs, undefined, !ownIds) : this.#line.ask(jobs)
   }
 }

@@ -125,19 +125,23 @@ export class Database {
    * what follows an error is the caller's to decide. If a reply was lost and no repeat has told what became of the
    * first try, the error is FP_COMMIT_UNKNOWN.
    */
-  async move<Row>(sql: string, values: (again: boolean) => unknown[], tx?: Queryable): Promise<Row[]> {
-    const text = inSchema(sql, this.schema)
+  async move<Row>(
+    sql: string | ((again: boolean) => string),
+    values: (again: boolean) => unknown[],
+    tx?: Queryable,
+  ): Promise<Row[]> {
+    const text = (again: boolean) => inSchema(typeof sql === 'string' ? sql : sql(again), this.schema)
     if (tx) {
       try {
-        return (await tx.query(text, values(false))).rows as Row[]
+        return (await tx.query(text(false), values(false))).rows as Row[]
       } catch (error) {
         throw catalogued(error) // guard: database.once_in_tx
       }
     }
     let unknown = false
     try {
-      const run = (asked: unknown[]) => this.#runMove(text, asked)
-      return await this.#repeated<Row>(run, values, (error) => {
+      const run = (again: boolean) => this.#runMove(text(again), values(again))
+      return await this.#repeated<Row>(run, (error) => {
         unknown ||= isOutcomeUnknown(error) // guard: database.unknown
       })
     } catch (error) {
@@ -155,7 +159,6 @@ export class Database {
       const text = inSchema(sql, this.schema)
       return await this.#repeated<Row>(
         () => this.#query({ text, values }),
-        () => values,
         () => {},
       )
     } catch (error) {
@@ -164,15 +167,14 @@ export class Database {
   }
 
   async #repeated<Row>(
-    run: (values: unknown[]) => Promise<pg.QueryResult>,
-    values: (again: boolean) => unknown[],
+    run: (again: boolean) => Promise<pg.QueryResult>,
     onError: (error: unknown) => void,
   ): Promise<Row[]> {
     const giveUpAt = Date.now() + this.#retryMs
     for (let tries = 0; ; tries++) {
       if (this.#closed) throw new FencepostError('FP_CLOSED') // guard: database.closed
       try {
-        return (await run(values(tries > 0))).rows as Row[]
+        return (await run(tries > 0)).rows as Row[]
       } catch (error) {
         onError(error)
         // guard: database.repeat_rolled_back

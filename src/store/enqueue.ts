@@ -1,5 +1,5 @@
 import type { Database, Queryable } from './database.js'
-import { arrayText } from './lease.js'
+import { arrayText, jsonArrayText } from './lease.js'
 
 /** A job ready to be stored: checked, with every option resolved. */
 export interface NewJob {
@@ -24,30 +24,34 @@ const shared = ['task', 'queue', 'priority', 'delayMs', 'failuresMax', 'lossesMa
 const types = ['text', 'text', 'smallint', 'bigint', 'smallint', 'smallint', 'integer', 'jsonb']
 
 /** Told once if all have it in common, and otherwise as an array. What is not answered is enqueued: nearly all. */
-function enqueueSql(alike: boolean): string {
+function enqueueSql(move: 'enqueue_many' | 'enqueue_many_fresh', alike: boolean): string {
   const columns = types.map((type, n) =>
     alike ? `array_fill($${n + 4}::${type}, array[cardinality($1::uuid[])])` : `$${n + 4}::${type}[]`,
   )
   const [task, ...others] = columns
-  return `select * from fencepost.enqueue_many($1::uuid[], ${task}, $2::jsonb[], ${others.join(', ')}, $3)
+  return `select * from fencepost.${move}($1::uuid[], ${task}, $2::jsonb[], ${others.join(', ')}, $3)
     where answer <> 'enqueued'`
 }
 
-const alikeSql = enqueueSql(true)
-const mixedSql = enqueueSql(false)
+const anyIds = { alike: enqueueSql('enqueue_many', true), mixed: enqueueSql('enqueue_many', false) }
+const freshIds = { alike: enqueueSql('enqueue_many_fresh', true), mixed: enqueueSql('enqueue_many_fresh', false) }
 
-/** All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. */
+/**
+ * All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. `fresh`: the ids
+ * were made for this very call, so that only a repeat of it has to look whether they are there.
+ */
 export async function enqueue(
   db: Database,
   jobs: readonly NewJob[],
   tx?: Queryable,
+  fresh = false,
 ): Promise<Map<string, EnqueueAnswer>> {
   const alike = jobs.every((job) => isLike(job, jobs[0] as NewJob))
   const rows = await db.move<{ job_id: string; answer: EnqueueAnswer }>(
-    alike ? alikeSql : mixedSql,
+    (again) => (fresh && !again ? freshIds : anyIds)[alike ? 'alike' : 'mixed'], // guard: enqueue.fresh_again
     () => [
       arrayText(jobs.map((job) => job.id)),
-      arrayText(jobs.map((job) => JSON.stringify(job.payloadText))), // what JSON escapes in a text of JSON, arrays do, too
+      jsonArrayText(jobs.map((job) => job.payloadText)),
       tx === undefined, // guard: enqueue.own_tx
       ...shared.map((name) => (alike ? jobs[0]?.[name] : jobs.map((job) => job[name]))),
     ],

@@ -15,7 +15,7 @@ export interface Lease extends Fence {
   readonly releases: number
   readonly failuresMax: number
   readonly leaseMs: number
-  readonly createdAt: Date
+  readonly createdAtMs: number
   /** What its workflow says of its retries and its timeout, instead of its task. */
   readonly policy: JobPolicy | null
 }
@@ -80,7 +80,7 @@ function leaseOf(row: LeaseRow): ClaimedLease {
     releases: row.releases,
     failuresMax: row.failures_max,
     leaseMs: row.lease_ms,
-    createdAt: row.created_at,
+    createdAtMs: row.created_at.getTime(),
     policy: row.policy,
     claimedAt: row.claimed_at,
     expiresAt: row.expires_at,
@@ -129,6 +129,11 @@ export function fenceColumns(fences: readonly Fence[]): [string, string, string]
     arrayText(fences.map((f) => f.leaseId)),
     arrayText(fences.map((f) => f.nonce)),
   ]
+}
+
+/** Texts of JSON, as JSON.stringify() makes them, have nothing to escape but what JSON escapes in the same way. */
+export function jsonArrayText(texts: readonly string[]): string {
+  return arrayText(texts.map((text) => JSON.stringify(text)))
 }
 
 /** Of elements that need no quotes, or have them. */

@@ -1,6 +1,6 @@
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database } from './database.js'
-import { fenceColumns, type Lease } from './lease.js'
+import { fenceColumns, jsonArrayText, type Lease } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
 
 export interface Release extends Fence {
@@ -56,9 +56,9 @@ interface TurnRow extends TurnLease {
   flag: boolean
 }
 
-const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce, answer, outcome, flag, task, payload, queue,
+const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce, case when kind <> 'lease' then answer end as answer, outcome, flag, task, payload, queue,
     priority, tries, failures, losses, releases, failures_max as "failuresMax", lease_ms as "leaseMs", left_ms as "leftMs",
-    created_at as "createdAt", policy, answer = 'started' as started
+    date_part('epoch', created_at) * 1000 as "createdAtMs", policy, answer = 'started' as started
   from fencepost.turn($1, $2, $3,
   $4::uuid[], $5::bigint[], $6::bigint[], $7::jsonb[],
   $8::uuid[], $9::bigint[], $10::bigint[], $11::jsonb[], $12::bigint[], $13::boolean[],
@@ -77,7 +77,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     // guard: turn.repeated
     again || repeated,
     ...fencesOrNull(finish),
-    orNull(finish, (item) => item.resultText),
+    finish.length === 0 ? null : jsonArrayText(finish.map((item) => item.resultText)),
     ...fencesOrNull(fail),
     orNull(fail, (item) => item.errorText),
     orNull(fail, (item) => item.delayMs),

@@ -37,6 +37,29 @@ describe('a move whose reply was lost is repeated', () => {
     expect(await sql('select 1 from fencepost.job')).toHaveLength(1)
   })
 
+  it('enqueue under fresh ids: the same, of one task and of several', async () => {
+    const { proxy, lossy, sql } = await throughProxy()
+    for (const jobs of [
+      [aJob(), aJob()],
+      [aJob({ payloadText: '"a \\"\\\\ \\n {}, ü"' }), aJob({ task: 'another', gatesText: null, delayMs: 5 })],
+    ]) {
+      const cut = proxy.loseReplyTo('enqueue_many_fresh')
+      const answers = new Map(jobs.map(({ id }) => [id, 'existing']))
+      expect(await enqueue(lossy, jobs, undefined, true)).toEqual(answers)
+      await cut
+      const stored = `select id, task, payload, due_at is not null as delayed from fencepost.job where id = any ($1)
+                      order by seq`
+      expect(await sql(stored, [jobs.map(({ id }) => id)])).toEqual(
+        jobs.map(({ id, task, payloadText, delayMs }) => ({
+          id,
+          task,
+          payload: JSON.parse(payloadText),
+          delayed: delayMs > 0,
+        })),
+      )
+    }
+  })
+
   it('enqueue in a transaction of its own, READ COMMITTED: the same, at each of its messages', async () => {
     const { proxy, lossy, sql } = await throughProxy()
     lossy.sayReadCommitted()

@@ -61,7 +61,7 @@ async function answerOf(db: Database, move: Move): Promise<Row[]> {
         ...lease,
         claimedAt: since(lease.claimedAt),
         expiresAt: since(lease.expiresAt),
-        createdAt: since(lease.createdAt),
+        createdAt: since(new Date(lease.createdAtMs)),
       }))
     case 'start':
       return sorted((await start(db, move.fences)).map((row) => ({ ...row })))
