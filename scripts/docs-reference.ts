@@ -31,7 +31,7 @@ const defaultsDescribed: Readonly<Record<keyof typeof defaults, Default>> = {
   queue: { option: '`queue` of a task or a job', meaning: 'The queue that a job waits in.', range: name },
   priority: {
     option: '`priority` of a task or a job',
-    meaning: 'Smaller runs first; every sixteenth turn of a worker takes the oldest job, so that none starves.',
+    meaning: 'Smaller runs first; every seventeenth turn of a worker takes the oldest job, so that none starves.',
     range: `${limits.priorityMin} to ${limits.priorityMax}`,
   },
   retryLimit: {

@@ -14,7 +14,7 @@ export interface TaskOptions<Input extends StandardSchemaV1, Output extends Stan
   /** Checks what the handler returns; a result that does not fit is a failure that is not retried. */
   readonly output?: Output
   readonly queue?: string
-  /** Smaller runs first, from -100 to 100; every sixteenth turn of a worker takes the oldest job, so that none starves. */
+  /** Smaller runs first, from -100 to 100; every seventeenth turn of a worker takes the oldest job, so that none starves. */
   readonly priority?: number
   readonly retry?: RetryOptions
   /** How many times the worker may die under this job before it ends as failed. */

@@ -70,6 +70,30 @@ describe('an input is refused, and nothing is stored, if it', () => {
     expect(await rowCounts(sql)).toMatchObject({ job: 1 })
   })
 
+  it('does not fit a schema that answers now and then at once: what it says later is nobody’s error', async () => {
+    const { fp, sql } = await setupClient()
+    const moody = {
+      '~standard': {
+        version: 1 as const,
+        vendor: 'test',
+        validate: (value: unknown) =>
+          value === 'later' ? Promise.reject(new Error('said later')) : { issues: [{ message: `not ${value}` }] },
+      },
+    }
+    const unheard: unknown[] = []
+    const hear = (error: unknown) => unheard.push(error)
+    process.on('unhandledRejection', hear)
+    try {
+      const mixed = fp.enqueueMany(task('moody', { input: moody, run: () => {} }), [{ input: 'later' }, { input: 'now' }])
+      await refused(mixed, 'FP_INPUT_INVALID', 'not now')
+      await new Promise(setImmediate)
+    } finally {
+      process.off('unhandledRejection', hear)
+    }
+    expect(unheard).toEqual([])
+    expect(await rowCounts(sql)).toMatchObject({ job: 0 })
+  })
+
   it('is over a limit of the client’s own', async () => {
     const { url } = await setupClient()
     const fp = await open({ database: url, migrate: false, payloadBytesMax: 10 })
