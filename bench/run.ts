@@ -93,7 +93,7 @@ async function main(): Promise<void> {
   const redis = await startRedis({ durable: false }).catch(() => undefined)
   const db = new Database({ url, poolSize: 1 })
   results.started('PostgreSQL', { versions: { server: await serverVersion(db) }, settings: about })
-  const systems = new Systems({ url, redisPort: redis?.port }, (name, about) => results.started(name, about))
+  const systems = new Systems({ url, redisPort: redis?.port }, (...started) => results.started(...started))
   const stop = () => {
     isStopped = true
     systems.kill()

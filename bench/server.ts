@@ -14,7 +14,7 @@ import { systemPrograms } from '../test/harness/test-server.js'
 export interface BenchServer {
   readonly url: string
   readonly about: string
-  stop(): Promise<void>
+  readonly stop: () => Promise<void>
 }
 
 /** Durable, with room for the work: what a server of some gigabytes is commonly given. */
@@ -36,7 +36,7 @@ export async function startBenchServer(): Promise<BenchServer> {
   return {
     url,
     about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}`,
-    async stop() {
+    stop: async () => {
       await cluster.stop('fast')
       rmSync(directory, { recursive: true, force: true })
     },

@@ -61,14 +61,14 @@ export function newJobs(
   try {
     for (const { job, options } of storable) jobs.push(checkedJob(task, job, options, onGate))
   } catch (error) {
-    void Promise.allSettled(jobs) // nobody waits for what else the schema may refuse, later
+    void Promise.allSettled(jobs.filter(isPending)) // nobody waits for what else the schema may refuse, later
     throw error
   }
-  return areThere(jobs) ? jobs : Promise.all(jobs)
+  return jobs.some(isPending) ? Promise.all(jobs) : (jobs as NewJob[])
 }
 
-function areThere(jobs: (NewJob | Promise<NewJob>)[]): jobs is NewJob[] {
-  return !jobs.some((job) => job instanceof Promise)
+function isPending(job: NewJob | Promise<NewJob>): job is Promise<NewJob> {
+  return job instanceof Promise
 }
 
 /** What needs no schema is checked at once: in a batch, the first fault ends it before more memory is spent. */

@@ -77,14 +77,17 @@ describe('an input is refused, and nothing is stored, if it', () => {
         version: 1 as const,
         vendor: 'test',
         validate: (value: unknown) =>
-          value === 'later' ? Promise.reject(new Error('said later')) : { issues: [{ message: `not ${value}` }] },
+          value === 'later' ? Promise.reject(new Error('said later')) : { issues: [{ message: `not ${String(value)}` }] },
       },
     }
     const unheard: unknown[] = []
     const hear = (error: unknown) => unheard.push(error)
     process.on('unhandledRejection', hear)
     try {
-      const mixed = fp.enqueueMany(task('moody', { input: moody, run: () => {} }), [{ input: 'later' }, { input: 'now' }])
+      const mixed = fp.enqueueMany(task('moody', { input: moody, run: () => {} }), [
+        { input: 'later' },
+        { input: 'now' },
+      ])
       await refused(mixed, 'FP_INPUT_INVALID', 'not now')
       await new Promise(setImmediate)
     } finally {
