@@ -64,7 +64,8 @@ export function newJobs(
     void Promise.allSettled(jobs.filter(isPending)) // nobody waits for what else the schema may refuse, later
     throw error
   }
-  return jobs.some(isPending) ? Promise.all(jobs) : (jobs as NewJob[])
+  const isThere = !jobs.some(isPending)
+  return isThere ? (jobs as NewJob[]) : Promise.all(jobs as Promise<NewJob>[])
 }
 
 function isPending(job: NewJob | Promise<NewJob>): job is Promise<NewJob> {

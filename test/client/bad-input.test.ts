@@ -77,7 +77,9 @@ describe('an input is refused, and nothing is stored, if it', () => {
         version: 1 as const,
         vendor: 'test',
         validate: (value: unknown) =>
-          value === 'later' ? Promise.reject(new Error('said later')) : { issues: [{ message: `not ${String(value)}` }] },
+          value === 'later'
+            ? Promise.reject(new Error('said later'))
+            : { issues: [{ message: `not ${String(value)}` }] },
       },
     }
     const unheard: unknown[] = []
