@@ -1,7 +1,8 @@
 -- The id is made from the token of the request, and a message that is there already is written anew: an upsert.
 create or replace function fencepost.sqs_send(
   p_server text, p_queue text, p_keys bytea[], p_ids uuid[], p_payloads jsonb[], p_sizes integer[], p_delays_ms bigint[],
-  p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[]
+  p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[],
+  p_fresh boolean default false
 ) returns table (n integer, answer text, message_id uuid, seq bigint, rank smallint)
 language plpgsql
 as $$

@@ -1,4 +1,4 @@
--- sqs_send(server, queue, keys, ids, payloads, sizes, delays_ms, ranks, groups, dedup_ids, dedup_given)
+-- sqs_send(server, queue, keys, ids, payloads, sizes, delays_ms, ranks, groups, dedup_ids, dedup_given, fresh)
 --   → (n, answer, message_id, seq, rank)
 --
 -- Move: ∅ → delayed or place(), by enqueue_many, together with a row of the ledger for each entry, if the server writes it.
@@ -9,13 +9,15 @@
 -- begins again; the rank that it got is answered.
 -- `keys` name the entries over all tries (null: the ledger is off). `delays_ms`: null for the queue's own. `dedup_given`: the
 -- sender gave the deduplication id; otherwise it is the hash of the body, which counts only if the queue says so.
+-- `fresh`: the ids were made for this very call, and it is no repeat of one whose reply was lost.
 -- Answers, by the number of the entry: `sent`; `recorded`; `duplicate` (FIFO: the message that was sent before); `too_large`;
 --   `no_dedup_id`; or one row without a number, for all: `no_queue`, `not_registered`, `sent` (with the ids given).
 -- Locks: the queue, shared, against its deletion; new keys of the ledger in order: one that a try still in flight has
 --   inserted is waited for; keys of sqs_dedup in order; message groups in order; then those of enqueue_many.
 create or replace function fencepost.sqs_send(
   p_server text, p_queue text, p_keys bytea[], p_ids uuid[], p_payloads jsonb[], p_sizes integer[], p_delays_ms bigint[],
-  p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[]
+  p_ranks smallint[], p_groups text[], p_dedup_ids text[], p_dedup_given boolean[],
+  p_fresh boolean default false
 ) returns table (n integer, answer text, message_id uuid, seq bigint, rank smallint)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -111,8 +113,7 @@ begin
     v_budgets := array_fill(v_failures, array[cardinality(p_ids)]);
     v_losses := array_fill(5::smallint, array[cardinality(p_ids)]);
     v_leases_ms := array_fill(30000, array[cardinality(p_ids)]);
-    -- The ledger has just been told of these ids, for the first time: no try before has stored them.
-    if v_ledger = 'on' then -- guard: sqs_send.no_ledger
+    if p_fresh then
       perform fencepost.enqueue_many_fresh(
         p_ids, v_queues, p_payloads, v_queues, v_ranks, v_delays_ms, v_budgets, v_losses, v_leases_ms, null, true);
     else

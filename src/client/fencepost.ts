@@ -238,13 +238,14 @@ class Client implements Fencepost {
     checkCallOptions(options, [], 'enqueueMany()')
     const { tx } = options
     const onGate = (gate: StoredGate) => this.#disputes.hear(task.name, gate)
-    const jobs = await newJobs(task, items, this.#payloadBytesMax, onGate)
+    const checked = newJobs(task, items, this.#payloadBytesMax, onGate)
+    const ownIds = items.some(({ id }) => id !== undefined) // at once: the caller may use the array for something else
+    const jobs = await checked
     if (jobs.length === 0) return []
     const announced = this.#announcer.announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
-    const ownIds = items.some(({ id }) => id !== undefined)
     const answers = await (tx ? enqueue(this.#db, jobs, tx, !ownIds) : this.#enqueues.enqueue(jobs, ownIds))
     return jobs.map((job) => {
       const answer = answers.get(job.id) as EnqueueAnswer

@@ -43,8 +43,8 @@ export async function sendMessages(
     rank: number
   }>(
     `select * from fencepost.sqs_send($1, $2, $3::bytea[], $4::uuid[], $5::jsonb[], $6::integer[], $7::bigint[],
-       $8::smallint[], $9::text[], $10::text[], $11::boolean[])`,
-    () => [
+       $8::smallint[], $9::text[], $10::text[], $11::boolean[], $12)`,
+    (again) => [
       server,
       queue,
       entries.map(({ key }) => key),
@@ -56,6 +56,7 @@ export async function sendMessages(
       entries.map(({ group }) => group),
       entries.map(({ dedupId }) => dedupId),
       entries.map(({ dedupGiven }) => dedupGiven),
+      !again, // guard: sqs-messages.fresh
     ],
     tx,
   )

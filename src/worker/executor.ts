@@ -105,14 +105,16 @@ export class Execution implements Attempt {
     this.#begunAtMs = performance.now()
     const { payload, policy } = this.lease
     if (policy?.secrets) this.#reveal = this.#bench.events.hide(secretsIn(payload, policy.secrets))
-    const handled = this.#handle()
-    // A handler that ignores its signal is left behind: its job must not wait for it.
+    let end: (ended: Ended | { aborted: AbortReason }) => void = () => {}
     const first = new Promise<Ended | { aborted: AbortReason }>((resolve) => {
-      this.#abandon = (aborted) => resolve({ aborted }) // guard: executor.left_behind
-      // guard: executor.timeout
-      if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
-      handled.then(resolve, (error: unknown) => resolve({ error }))
+      end = resolve
     })
+    // A handler that ignores its signal is left behind: its job must not wait for it.
+    this.#abandon = (aborted) => end({ aborted }) // guard: executor.left_behind
+    // guard: executor.timeout
+    if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
+    const handled = this.#handle() // now: its time has begun, and it may do much before it first waits
+    handled.then(end, (error: unknown) => end({ error }))
     return first.then((ended) => {
       clearTimeout(timer)
       onHandlerEnded()

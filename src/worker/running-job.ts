@@ -47,6 +47,7 @@ export class RunningJob implements JobContext {
   readonly failures: number
   readonly losses: number
   readonly releases: number
+  readonly createdAt: Date
   ended: EndedInside | undefined
   readonly #db: Database
   readonly #attempt: Attempt
@@ -68,10 +69,7 @@ export class RunningJob implements JobContext {
     this.failures = lease.failures
     this.losses = lease.losses
     this.releases = lease.releases
-  }
-
-  get createdAt(): Date {
-    return new Date(this.#lease.createdAtMs)
+    this.createdAt = new Date(lease.createdAtMs)
   }
 
   get signal(): AbortSignal {

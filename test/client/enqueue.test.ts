@@ -7,6 +7,20 @@ import { task } from '../../src/task/task.js'
 import { anything, double, open, rowCounts, setupClient } from './setup.js'
 
 describe('enqueue', () => {
+  it('takes the items as they are when it is called, whatever the caller does with the array meanwhile', async () => {
+    const { fp } = await setupClient()
+    const batch = [{ input: 1, id: randomUUID() }]
+    const flush = () => {
+      const items = [...batch]
+      const enqueued = fp.enqueueMany(anything, items)
+      items.length = 0
+      return enqueued
+    }
+
+    expect(await flush()).toMatchObject([{ id: batch[0]?.id, answer: 'enqueued' }])
+    expect(await flush()).toMatchObject([{ id: batch[0]?.id, answer: 'existing' }])
+  })
+
   it('stores a job with the policies of its task', async () => {
     const { fp, sql, placesOf } = await setupClient()
     const charge = task('charge', {

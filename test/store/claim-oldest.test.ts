@@ -34,6 +34,28 @@ it('is taken by every claim of a hundred or more', async () => {
   expect(await inTurn(100)).toMatchObject({ jobId: old })
 })
 
+it('is not looked for among thousands that may not be taken', async () => {
+  const { db, add, sql } = await setupGates()
+  await sql(
+    `select fencepost.enqueue_many(array_agg(gen_random_uuid()), array_agg('another'::text), array_agg('{}'::jsonb),
+       array_agg('default'::text), array_agg(5::smallint), array_agg(0::bigint), array_agg(1::smallint),
+       array_agg(1::smallint), array_agg(1000))
+     from generate_series(1, 100)`,
+  )
+  const old = await add(little)
+  const urgent = [await add(), await add()]
+
+  const first = async (limit: number, turn: number) => {
+    const [lease] = await claim(db, { queue: 'default', limit, worker: 'w1', turn, tasks: ['test'] })
+    return lease?.jobId
+  }
+  expect(await first(100, 18)).toBe(urgent[0]) // and then the others
+  expect(await sql('select 1 from fencepost.leased where job_id = $1', [old])).toHaveLength(1)
+  const next = await add(little)
+  await add()
+  expect(await first(1, 17)).toBe(next)
+})
+
 it('is left to others if the worker does not know its task', async () => {
   const { db, add } = await setupGates()
   await add({ ...little, task: 'another' })

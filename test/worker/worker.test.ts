@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { NonRetryable, RetryAfter, task } from '../../src/index.js'
 import { audit } from '../../src/audit/audit.js'
 import { anything, door, next, setupWorker } from './setup.js'
@@ -80,6 +80,22 @@ it('fails a job whose stored input no longer fits, and does not try it again', a
     message: expect.stringContaining('too old') as string,
   })
   expect(await see(id)).toMatchObject({ outcome: 'failed', failures: 1, reason: 'not_retryable' })
+})
+
+it('counts the time of a handler from its begin, also of what it does before it first waits', async () => {
+  const { fp } = await setupWorker()
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  const timed = task('timed', {
+    input: anything,
+    timeout: 123_457,
+    run: () => timers.mock.calls.some(([, ms]) => ms === 123_457),
+  })
+  await fp.work([timed], soon)
+
+  const job = await fp.enqueue(timed, null)
+
+  expect(await job.result({ timeout: '10s' })).toBe(true)
+  timers.mockRestore()
 })
 
 it('counts a timeout as a failure, tells the handler, and keeps what the handler says later', async () => {
