@@ -126,7 +126,7 @@ export function leaseRow(job: Job): Row {
     leaseMs,
     claimedAt,
     expiresAt,
-    createdAt,
+    createdAtMs: createdAt,
     policy: null,
   }
 }

@@ -61,7 +61,7 @@ async function answerOf(db: Database, move: Move): Promise<Row[]> {
         ...lease,
         claimedAt: since(lease.claimedAt),
         expiresAt: since(lease.expiresAt),
-        createdAt: since(new Date(lease.createdAtMs)),
+        createdAtMs: lease.createdAtMs - epoch,
       }))
     case 'start':
       return sorted((await start(db, move.fences)).map((row) => ({ ...row })))
