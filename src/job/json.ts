@@ -11,7 +11,7 @@ export type { Json } from '../task/stored.js'
  */
 export function jsonText(value: unknown, what: string, bytesMax: number): string {
   const root = value ?? null
-  if (root === null) return 'null' // what most handlers return
+  if (root === null && bytesMax >= 4) return 'null' // what most handlers return
   const inspection = new Inspection(what, bytesMax)
   let text: string
   try {
