@@ -440,6 +440,20 @@ describe('the checker of the torture', () => {
     expect(broken()).toEqual([])
   })
 
+  it('does not take a handler for a holder that goes on though it was told to stop', () => {
+    const late = attempt({ startedAtMs: 25 })
+    const stopped = { aborted: 'other', abortedAtMs: 22 } as const
+    for (const [first, found] of [
+      [cutShort({ startedAtMs: 20 }), ['a gate let in too many']],
+      [{ ...cutShort({ startedAtMs: 20 }), leftAtMs: 30, endedAtMs: 31, ...stopped }, []],
+    ] as const) {
+      const { job, broken } = world()
+      job(1, { gates: ['gate:one'] }, [first, attempt({ attempt: 2, startedAtMs: 3_000 })], { tries: 2, releases: 1 })
+      job(2, { gates: ['gate:one'] }, [late])
+      expect(broken().map(({ rule }) => rule)).toEqual(found)
+    }
+  })
+
   it('lets a job be admitted by the limit that was in force while it waited', () => {
     const { job, history, broken } = world()
     history.limits = [

@@ -13,6 +13,8 @@ export interface Attempt {
   endedAtMs?: number
   threw?: boolean
   aborted?: 'timeout' | 'other'
+  /** When it was told to stop. A handler that goes on is left behind: its job, and its gates, do not wait for it. */
+  abortedAtMs?: number
   /** Its own worker has recorded the end: the lease was its until then. */
   settled?: 'finished' | 'failed'
 }
@@ -137,7 +139,10 @@ export class RecordedHistory implements History {
       const told = story.attempts.findLast((each) => each.attempt === attempt)
       if (!told) continue
       if (what === 'left') told.leftAtMs = atMs
-      if (what === 'abort') told.aborted = word as 'timeout' | 'other'
+      if (what === 'abort') {
+        told.aborted = word as 'timeout' | 'other'
+        told.abortedAtMs = atMs
+      }
       if (what === 'settled') told.settled = word as 'finished' | 'failed'
       if (what === 'end') {
         told.endedAtMs = atMs

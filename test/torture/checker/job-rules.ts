@@ -129,12 +129,13 @@ function unended(attempts: readonly Attempt[]): Attempt[] {
 }
 
 /**
- * When a handler certainly still had its lease: until it left or ended, if its own worker has recorded that; otherwise only
+ * When a handler certainly still had its lease: until it left, ended or was told to stop, if its own worker has recorded that; otherwise only
  * until something befell that worker, or another attempt began.
  */
 export function heldUntilMs(attempt: Attempt, { attempts }: JobStory, disturbancesOf: DisturbancesOf): number {
-  const { leftAtMs, endedAtMs, startedAtMs, settled, pid } = attempt
-  const told = leftAtMs ?? endedAtMs ?? Number.POSITIVE_INFINITY
+  const { leftAtMs, endedAtMs, abortedAtMs, startedAtMs, settled, pid } = attempt
+  const never = Number.POSITIVE_INFINITY
+  const told = Math.min(leftAtMs ?? endedAtMs ?? never, abortedAtMs ?? never)
   if (settled) return told
   const next = attempts.find((each) => each.attempt > attempt.attempt)?.startedAtMs ?? Number.POSITIVE_INFINITY
   const befell = disturbancesOf(pid).find((each) => each.untilMs >= startedAtMs)
