@@ -16,7 +16,8 @@
 -- Of a group with a limit per process a worker gets only what it has room for.
 -- What is paused is not claimed. Nor is, with `tries_max`, a job that was claimed that often.
 -- Nothing starves behind what is more urgent: one turn in 17, and each that asks for a hundred jobs, takes, first of all,
--- the job that was enqueued first. (A prime: a worker asks its queues in turn, and whose turn it is must not depend on their number.)
+-- the job that was enqueued first. (A prime: a worker asks its queues in turn, and whose turn it is must not depend on
+-- their number.)
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is

@@ -62,6 +62,7 @@ export async function enqueue(
   return answers
 }
 
+/** In all that is `shared`; written out, because it is asked of every job. */
 function isLike(a: NewJob, b: NewJob): boolean {
   return (
     a.task === b.task &&

@@ -56,8 +56,9 @@ interface TurnRow extends TurnLease {
   flag: boolean
 }
 
-const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce, case when kind <> 'lease' then answer end as answer, outcome, flag, task, payload, queue,
-    priority, tries, failures, losses, releases, failures_max as "failuresMax", lease_ms as "leaseMs", left_ms as "leftMs",
+const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce,
+    case when kind <> 'lease' then answer end as answer, outcome, flag, task, payload, queue, priority, tries, failures,
+    losses, releases, failures_max as "failuresMax", lease_ms as "leaseMs", left_ms as "leftMs",
     date_part('epoch', created_at) * 1000 as "createdAtMs", policy, answer = 'started' as started
   from fencepost.turn($1, $2, $3,
   $4::uuid[], $5::bigint[], $6::bigint[], $7::jsonb[],

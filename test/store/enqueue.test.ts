@@ -46,6 +46,38 @@ it('stores a job with a delay in delayed, due by the database’s clock', async 
   ).toEqual([{ same: true, due: true }])
 })
 
+it.each([
+  { task: 'another' },
+  { queue: 'another' },
+  { priority: 7 },
+  { delayMs: 60_000 },
+  { failuresMax: 9 },
+  { lossesMax: 9 },
+  { leaseMs: 12_345 },
+  { gatesText: '[{"key": "gate:a", "limit": 1, "onFull": "wait"}]' },
+])('keeps apart two jobs of a batch that differ in nothing but %o', async (differs) => {
+  const { db, sql } = await setup()
+  const jobs = [aJob(), aJob(differs)]
+  await enqueue(db, jobs)
+
+  const stored = await sql(
+    `select task, queue, priority, due_at is not null as delayed, failures_max, losses_max, lease_ms, gates
+     from fencepost.job order by seq`,
+  )
+  expect(stored).toEqual(
+    jobs.map((job) => ({
+      task: job.task,
+      queue: job.queue,
+      priority: job.priority,
+      delayed: job.delayMs > 0,
+      failures_max: job.failuresMax,
+      losses_max: job.lossesMax,
+      lease_ms: job.leaseMs,
+      gates: job.gatesText === null ? null : JSON.parse(job.gatesText),
+    })),
+  )
+})
+
 it('keeps the order given within a batch, whatever the ids', async () => {
   const { db } = await setup()
   const jobs = Array.from({ length: 20 }, () => aJob()).sort((a, b) => (a.id < b.id ? 1 : -1))
