@@ -342,36 +342,44 @@ begin
       returning r.*
     ), leases as materialized ( -- it is read in the order in which it was made
       select nextval('fencepost.lease_seq') as lease_id,
-             case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, o.* -- guard: claim.secret
+             case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, -- guard: claim.secret
+             t.job_id, t.seq, t.tries + 1 as tries, t.releases, t.priority, t.failures, t.losses, t.failures_max,
+             t.losses_max, t.queue, t.task, t.gates, t.held, t.local_limit,
+             (p_start > 0 and coalesce((t.priority, t.seq) <= (v_rank_last, v_seq_last) or t.seq = v_aged, v_seq_last is null) -- guard: claim.aged_first
+                or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
+               and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
+               as started,
+             coalesce(p_visible_ms, j.lease_ms) as lease_ms,
+             v_now + coalesce(p_visible_ms, j.lease_ms) * interval '1 ms' as expires_at,
+             j.payload, j.policy, j.created_at, j.gates as asked_gates, j.dead_from
       from (
-        select t.*, j.payload, j.policy, coalesce(p_visible_ms, j.lease_ms) as lease_ms, j.created_at,
-               j.gates as asked_gates, j.dead_from,
-               (p_start > 0 and coalesce((t.priority, t.seq) <= (v_rank_last, v_seq_last) or t.seq = v_aged, v_seq_last is null) -- guard: claim.aged_first
-                  or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
-                 and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
-                 as started
-        from taken t
-        -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it.
-        cross join lateral (select * from fencepost.job k where k.id = t.job_id offset 0) j
+        -- Before the payloads are there: they need not be sorted.
+        select * from taken t
         order by t.seq is not distinct from v_aged desc, t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
-      ) o
+      ) t
+      -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it. And only
+      -- what is needed: each column is taken out of the row and put into the next one.
+      cross join lateral (
+        select k.lease_ms, k.payload, k.policy, k.created_at, k.gates, k.dead_from
+        from fencepost.job k where k.id = t.job_id offset 0
+      ) j
     ), put as (
       insert into fencepost.leased
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
          failures, losses, failures_max, losses_max, queue, task, worker, gates, held, local_limit, overrun_at,
          visible_at)
-      select l.lease_id, l.nonce, l.job_id, l.seq, v_now, v_now + l.lease_ms * interval '1 ms',
-             case when l.started then v_now end, p_turn, l.lease_ms, l.tries + 1, l.releases, l.priority, l.failures,
-             l.losses, l.failures_max, l.losses_max, l.queue, l.task, p_worker, l.gates, l.held, l.local_limit,
+      select l.lease_id, l.nonce, l.job_id, l.seq, v_now, l.expires_at, case when l.started then v_now end, p_turn,
+             l.lease_ms, l.tries, l.releases, l.priority, l.failures, l.losses, l.failures_max, l.losses_max, l.queue,
+             l.task, p_worker, l.gates, l.held, l.local_limit,
              case when l.asked_gates @? '$[*].overrunMs' then v_now + fencepost.overrun_ms(l.asked_gates) * interval '1 ms' end,
              v_now + p_visible_ms * interval '1 ms'
       from leases l
     )
-    select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.tries + 1, l.failures, l.losses,
-           l.releases, l.failures_max, v_now, v_now + l.lease_ms * interval '1 ms', l.lease_ms,
-           l.created_at, l.started, l.policy, l.seq, l.dead_from,
+    select l.job_id, l.lease_id, l.nonce, l.task, l.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
+           l.releases, l.failures_max, v_now, l.expires_at, l.lease_ms, l.created_at, l.started, l.policy, l.seq,
+           l.dead_from,
            case when p_visible_ms is null then null
-                when l.tries = 0 then v_now
+                when l.tries = 1 then v_now
                 else coalesce(fencepost.first_claimed_at(l.job_id), v_now) end
     from leases l;
 end $$;

@@ -19,9 +19,7 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-  v_jobs uuid[];
   v_leases bigint[];
-  v_nonces bigint[];
   v_retried fencepost.attempt[];
   v_ask record;
   v_answer text;
@@ -52,7 +50,7 @@ begin
            e.worker, case when e.cancel_requested_at is not null then 'cancel_came_too_late' end, e.result
     from ended e
   )
-  select array_agg(e.job_id), array_agg(e.lease_id), array_agg(e.nonce),
+  select array_agg(e.lease_id),
          array_agg(row(e.job_id, e.lease_id, e.nonce, e.ended_at, e.claimed_at, e.started_at, null, null, null,
                        'succeeded', null, e.worker, null, null, null)::fencepost.attempt)
            filter (where e.tries > 1), -- guard: finish.log
@@ -60,7 +58,7 @@ begin
            select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
            from ended g cross join lateral unnest(g.gates) as k
            where g.overrun is null or k <> all (g.overrun)) end -- guard: finish.overrun
-  into v_jobs, v_leases, v_nonces, v_retried, v_freed
+  into v_leases, v_retried, v_freed
   from ended e;
   if v_retried is not null then
     insert into fencepost.attempt select * from unnest(v_retried);
@@ -72,23 +70,20 @@ begin
     end if;
     if not p_quiet then
       return query select a.job_id, a.lease_id, 'finished', 'succeeded'::fencepost.outcome, false
-        from unnest(v_jobs, v_leases) as a(job_id, lease_id);
+        from unnest(p_job_ids, p_lease_ids) as a(job_id, lease_id);
     end if;
     return;
   end if;
 
   -- A new statement: what ended the other leases may have been committed after the first one's snapshot.
   for v_ask in
-    select a.*, e.lease_id is not null as ended,
-           coalesce(f.lease_id = a.lease_id and f.nonce = a.nonce and f.outcome = 'succeeded', false) as same
+    select a.*, coalesce(a.lease_id = any (v_leases), false) as ended,
+           coalesce(f.lease_id = a.lease_id and f.nonce = a.nonce and f.outcome = 'succeeded', false) as same -- guard: finish.answer_nonce
     from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) with ordinality as a(job_id, lease_id, nonce, result, n)
-    left join unnest(v_jobs, v_leases, v_nonces) as e(job_id, lease_id, nonce)
-      on e.job_id = a.job_id and e.lease_id = a.lease_id
-      and e.nonce = a.nonce -- guard: finish.answer_nonce
     left join fencepost.finished f on f.job_id = a.job_id -- guard: finish.new_statement
     order by a.job_id, a.lease_id, a.nonce, a.n
   loop
-    if v_ask.ended then
+    if v_ask.same and v_ask.ended then
       v_answer := 'finished';
     elsif v_ask.same then -- guard: finish.already
       v_answer := 'already';

@@ -1,4 +1,6 @@
+import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
+import type { JobPolicy } from '../workflow/run.js'
 import type { Database } from './database.js'
 import { fenceColumns, jsonArrayText, type Lease } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
@@ -48,24 +50,50 @@ export interface TurnAnswer {
   readonly sentAtMs: number
 }
 
-/** The row of a lease is the lease: there are tens of thousands a second, and each copy is garbage. */
-interface TurnRow extends TurnLease {
-  kind: 'finish' | 'fail' | 'release' | 'start' | 'lease' | 'nudged' | 'called'
-  answer: string
-  outcome: Outcome | null
-  flag: boolean
-}
+/** What is told of a lease (sql/moves/turn.sql), behind its kind. From `priority` on it is there if it is not as usual. */
+type ToldLease = [
+  kind: 'lease',
+  queue: number,
+  jobId: string,
+  leaseId: number,
+  nonce: number,
+  task: number | string,
+  payload: Json,
+  createdAtMs: number,
+  leaseMs: number,
+  failuresMax: number,
+  started: 0 | 1,
+  priority?: number,
+  tries?: number,
+  failures?: number,
+  losses?: number,
+  releases?: number,
+  policy?: JobPolicy | null,
+  leftMs?: number,
+]
 
-const statement = `select kind, job_id as "jobId", lease_id as "leaseId", nonce,
-    case when kind <> 'lease' then answer end as answer, outcome, flag, task, payload, queue, priority, tries, failures,
-    losses, releases, failures_max as "failuresMax", lease_ms as "leaseMs", left_ms as "leftMs",
-    date_part('epoch', created_at) * 1000 as "createdAtMs", policy, answer = 'started' as started
-  from fencepost.turn($1, $2, $3,
-  $4::uuid[], $5::bigint[], $6::bigint[], $7::jsonb[],
-  $8::uuid[], $9::bigint[], $10::bigint[], $11::jsonb[], $12::bigint[], $13::boolean[],
-  $14::uuid[], $15::bigint[], $16::bigint[], $17::text[],
-  $18::uuid[], $19::bigint[], $20::bigint[],
-  $21::text[], $22::integer[], $23::integer[], $24, $25, $26::text[])`
+type ToldSettled = [
+  kind: 'finish' | 'fail' | 'release',
+  jobId: string,
+  leaseId: number,
+  answer: string,
+  outcome: Outcome | null,
+  duplicate: boolean,
+]
+
+type Told =
+  | ToldLease
+  | ToldSettled
+  | ['start', jobId: string, leaseId: number, answer: 'started' | 'stale', cancelRequested: boolean]
+  | ['nudged', 'isolation' | null]
+  | ['called']
+
+const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
+  $5::uuid[], $6::bigint[], $7::bigint[], $8::jsonb[],
+  $9::uuid[], $10::bigint[], $11::bigint[], $12::jsonb[], $13::bigint[], $14::boolean[],
+  $15::uuid[], $16::bigint[], $17::bigint[], $18::text[],
+  $19::uuid[], $20::bigint[], $21::bigint[],
+  $22::text[], $23::integer[], $24::integer[], $25, $26) as told`
 
 /** Settles, starts and claims, in one statement and one commit. `repeated`: what became of an earlier call is unknown. */
 export async function takeTurn(db: Database, turn: Turn, repeated = false): Promise<TurnAnswer> {
@@ -77,8 +105,9 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     // guard: turn.again
     // guard: turn.repeated
     again || repeated,
+    turn.tasks,
     ...fencesOrNull(finish),
-    finish.length === 0 ? null : jsonArrayText(finish.map((item) => item.resultText)),
+    resultsOrNull(finish),
     ...fencesOrNull(fail),
     orNull(fail, (item) => item.errorText),
     orNull(fail, (item) => item.delayMs),
@@ -91,29 +120,82 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     orNull(claim.queues, (item) => item.starts),
     claim.room,
     claim.suspect,
-    turn.tasks,
   ]
-  const rows = await db.move<TurnRow>(statement, (again) => {
+  const rows = await db.move<{ told: string }>(statement, (again) => {
     sentAtMs = performance.now()
     return values(again)
   })
-  // guard: turn.isolation
-  if (rows.some((row) => row.kind === 'nudged' && row.answer === 'isolation')) db.sayReadCommitted()
-  return {
-    finish: ofKind(rows, 'finish', (row) => ({ ...settled<Finished['answer']>(row), duplicate: row.flag })),
-    fail: ofKind(rows, 'fail', settled<FailAnswer>),
-    release: ofKind(rows, 'release', settled<ReleaseAnswer>),
-    start: ofKind(rows, 'start', (row) => ({
-      jobId: row.jobId,
-      leaseId: row.leaseId,
-      answer: row.answer as 'started' | 'stale',
-      cancelRequested: row.flag,
-    })),
-    leases: rows.filter((row) => row.kind === 'lease'),
-    nudged: rows.some((row) => row.kind === 'nudged'),
-    called: rows.some((row) => row.kind === 'called'),
+  const answer = {
+    finish: [],
+    fail: [],
+    release: [],
+    start: [],
+    leases: [],
+    nudged: false,
+    called: false,
     sentAtMs,
+  } as Answer
+  for (const row of rows) {
+    const told = JSON.parse(row.told) as Told
+    switch (told[0]) {
+      case 'lease':
+        answer.leases.push(leaseOf(turn, told))
+        break
+      case 'finish':
+        answer.finish.push({ ...settled<Finished['answer']>(told), duplicate: told[5] })
+        break
+      case 'fail':
+        answer.fail.push(settled<FailAnswer>(told))
+        break
+      case 'release':
+        answer.release.push(settled<ReleaseAnswer>(told))
+        break
+      case 'start':
+        answer.start.push({ jobId: told[1], leaseId: told[2], answer: told[3], cancelRequested: told[4] })
+        break
+      case 'nudged':
+        answer.nudged = true
+        if (told[1] === 'isolation') db.sayReadCommitted() // guard: turn.isolation
+        break
+      case 'called':
+        answer.called = true
+    }
   }
+  return answer
+}
+
+type Mutable<Whole> = {
+  -readonly [Part in keyof Whole]: Whole[Part] extends readonly (infer Item)[] ? Item[] : Whole[Part]
+}
+type Answer = Mutable<TurnAnswer>
+
+function leaseOf(turn: Turn, told: ToldLease): TurnLease {
+  const [, queue, jobId, leaseId, nonce, task, payload, createdAtMs, leaseMs, failuresMax, started] = told
+  return {
+    jobId,
+    leaseId,
+    nonce,
+    task: typeof task === 'number' ? (turn.tasks[task - 1] as string) : task,
+    payload,
+    queue: turn.claim.queues[queue - 1]?.queue as string,
+    priority: told[11] ?? 0,
+    tries: told[12] ?? 1,
+    failures: told[13] ?? 0,
+    losses: told[14] ?? 0,
+    releases: told[15] ?? 0,
+    failuresMax,
+    leaseMs,
+    leftMs: told[17] ?? leaseMs,
+    createdAtMs,
+    policy: told[16] ?? null,
+    started: started === 1,
+  }
+}
+
+/** Null if all of them are: most handlers return nothing. */
+function resultsOrNull(finish: readonly Finish[]): string | null {
+  if (finish.every(({ resultText }) => resultText === 'null')) return null
+  return jsonArrayText(finish.map(({ resultText }) => resultText))
 }
 
 function orNull<Item, Value>(items: readonly Item[], value: (item: Item) => Value): Value[] | null {
@@ -124,10 +206,6 @@ function fencesOrNull(fences: readonly Fence[]) {
   return fences.length === 0 ? [null, null, null] : fenceColumns(fences)
 }
 
-function ofKind<Told>(rows: readonly TurnRow[], kind: TurnRow['kind'], told: (row: TurnRow) => Told): Told[] {
-  return rows.filter((row) => row.kind === kind).map(told)
-}
-
-function settled<Answer extends string>(row: TurnRow): Settled<Answer> {
-  return { jobId: row.jobId, leaseId: row.leaseId, answer: row.answer as Answer, outcome: row.outcome }
+function settled<Kind extends string>([, jobId, leaseId, answer, outcome]: ToldSettled): Settled<Kind> {
+  return { jobId, leaseId, answer: answer as Kind, outcome }
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
 import type { Database } from '../../src/store/database.js'
 import { loseExpired } from '../../src/store/lease.js'
-import { fail, finish } from '../../src/store/settle.js'
+import { type Finish, fail, finish, release } from '../../src/store/settle.js'
 import { takeTurn, type Turn } from '../../src/store/turn.js'
 import { statementMsMax } from '../../src/worker/worker.js'
 import { untilBlocked } from '../harness/blocked.js'
@@ -308,6 +308,96 @@ it('in a repeat takes nothing besides what the first try took', async () => {
   )
 
   expect(again.leases.map(({ jobId }) => jobId)).toEqual([first])
+})
+
+function repeat(db: Database, said: Pick<Turn, 'turn' | 'claim'>, tasks = ['test']) {
+  return takeTurn(db, { worker: 'w1', finish: [], fail: [], release: [], start: [], tasks, ...said }, true)
+}
+
+it('in a repeat tells what is left of the leases of its first try', async () => {
+  const { db, add, advance } = await setup()
+  await add()
+  const said = { turn: ++number, claim: from('default', 5) }
+  const [lease] = (await turn(db, said)).leases
+  await advance(20_000)
+
+  const [again] = (await repeat(db, said)).leases
+
+  expect(lease).toMatchObject({ leaseMs: 30_000, leftMs: 30_000 })
+  expect(again).toMatchObject({ leaseId: lease?.leaseId, leaseMs: 30_000 })
+  expect(again?.leftMs).toBeLessThanOrEqual(10_000)
+})
+
+it('in a repeat tells the name of a task that it does not know any more', async () => {
+  const { db, add } = await setup()
+  await add({ task: 'te"st\\' })
+  const said = { turn: ++number, claim: from('default', 5) }
+  await turn(db, { ...said, tasks: ['te"st\\'] })
+
+  expect((await repeat(db, said)).leases).toMatchObject([{ task: 'te"st\\' }])
+})
+
+it('tells of a lease what is not as it usually is', async () => {
+  const { db, add, take, advance, sql } = await setup()
+  const usual = await add({ task: 'a', payloadText: '{"n": [1, "]"]}' })
+  const odd = await add({ task: 'b', priority: -7, failuresMax: 9, leaseMs: 7_000 })
+  await sql(`update fencepost.job set policy = '{"timeoutMs": 5}' where id = $1`, [odd])
+  await fail(db, [{ ...(await take()), errorText: '1', delayMs: 0, final: false }])
+  await release(db, [await take()], 'shutdown')
+  await take()
+  await advance(8_000)
+  await loseExpired(db)
+
+  const { leases } = await turn(db, { claim: from('default', 5, true), tasks: ['x', 'a', 'b'] })
+
+  const both = { queue: 'default', started: expect.any(Boolean), createdAtMs: expect.any(Number) }
+  expect(leases.toSorted((a, b) => a.priority - b.priority)).toMatchObject([
+    {
+      ...both,
+      jobId: odd,
+      task: 'b',
+      priority: -7,
+      tries: 4,
+      failures: 1,
+      losses: 1,
+      releases: 1,
+      failuresMax: 9,
+      leaseMs: 7_000,
+      policy: { timeoutMs: 5 },
+    },
+    {
+      ...both,
+      jobId: usual,
+      task: 'a',
+      payload: { n: [1, ']'] },
+      priority: 0,
+      tries: 1,
+      failures: 0,
+      losses: 0,
+      releases: 0,
+      failuresMax: 3,
+      leaseMs: 30_000,
+      leftMs: 30_000,
+      policy: null,
+    },
+  ])
+})
+
+it('stores the results of a turn, whether all of them are null or some', async () => {
+  const { db, add, take, sql } = await setup()
+  for (let n = 0; n < 4; n++) await add()
+  const leases = [await take(), await take(), await take(), await take()]
+  const results = (texts: string[]) => texts.map((resultText) => ({ ...leases.shift(), resultText }) as Finish)
+
+  await turn(db, { finish: results(['null', 'null']) })
+  await turn(db, { finish: results(['null', '{"a": 1}']) })
+
+  expect(await sql('select result::text from fencepost.finished order by lease_id')).toEqual([
+    { result: 'null' },
+    { result: 'null' },
+    { result: 'null' },
+    { result: '{"a": 1}' },
+  ])
 })
 
 it('gives up on a lease that an open transaction holds before the client does, and leaves nobody waiting', async () => {
