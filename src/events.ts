@@ -141,8 +141,13 @@ export class Events {
     return () => this.#emitter.off(name, listener)
   }
 
+  /** Whether anybody listens: what is told of every job need not be made for nobody. */
+  hears(name: EventName): boolean {
+    return this.#emitter.listenerCount(name) > 0
+  }
+
   emit<Name extends EventName>(name: Name, event: FencepostEvents[Name]): void {
-    if (this.#emitter.listenerCount(name) === 0) return
+    if (!this.hears(name)) return
     const onError = (error: unknown) => {
       if (name !== 'error') this.emit('error', { during: `a listener of ${name}`, error })
     }

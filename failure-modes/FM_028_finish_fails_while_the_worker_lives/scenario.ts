@@ -1,4 +1,5 @@
 import type { Actor } from '../../src/lab/actor.js'
+import { finishInTurn } from '../../src/lab/finish-in-turn.js'
 import { scenario, step, timePasses } from '../../src/lab/scenario.js'
 
 /** A sequence is not rolled back: it counts what was refused, too. */
@@ -32,7 +33,7 @@ async function sayFinished(worker: Actor): Promise<string> {
   if (!worker.lease) return 'holds nothing'
   const told: string[] = []
   const turns = worker.turns((error) => told.push(`${theReason(error as Error)}: told, said again: `))
-  const { answer } = await turns.finish({ ...worker.lease, resultText: '"charged"' })
+  const { answer } = await finishInTurn(turns, { ...worker.lease, resultText: '"charged"' })
   worker.lease = undefined
   return `${told.join('')}${answer}`
 }

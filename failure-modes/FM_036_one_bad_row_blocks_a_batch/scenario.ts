@@ -1,4 +1,5 @@
 import { type Actor, labLeaseMs } from '../../src/lab/actor.js'
+import { finishInTurn } from '../../src/lab/finish-in-turn.js'
 import { scenario, step, timePasses } from '../../src/lab/scenario.js'
 import { extend, start } from '../../src/store/lease.js'
 import { finish } from '../../src/store/settle.js'
@@ -49,7 +50,7 @@ async function settle(worker: Actor, leases: readonly Fence[]): Promise<string> 
   const answers = await Promise.all(
     leases.map(async (lease) => {
       try {
-        return (await turns.finish(finishing(worker, lease))).answer
+        return (await finishInTurn(turns, finishing(worker, lease))).answer
       } catch {
         const errorText = '{"message":"the result cannot be stored"}'
         return (await turns.fail({ ...lease, errorText, delayMs: 0, final: true })).answer

@@ -1,4 +1,5 @@
 import type { Actor } from '../../src/lab/actor.js'
+import { finishInTurn } from '../../src/lab/finish-in-turn.js'
 import { scenario, step } from '../../src/lab/scenario.js'
 import { extend, start } from '../../src/store/lease.js'
 import { fail, finish } from '../../src/store/settle.js'
@@ -57,7 +58,7 @@ async function settleEach(worker: Actor, cancelled: string | undefined): Promise
   const said = worker.leases.map((lease) =>
     lease.jobId === cancelled
       ? turns.release({ ...lease, reason: 'cancelled' })
-      : turns.finish({ ...lease, resultText: '"done"' }),
+      : finishInTurn(turns, { ...lease, resultText: '"done"' }),
   )
   return tally((await Promise.all<{ answer: string }>(said)).map(({ answer }) => answer))
 }

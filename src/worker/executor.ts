@@ -10,13 +10,24 @@ import { itemRetry } from '../workflow/item-retry.js'
 import { secretsIn } from '../workflow/secret-flow.js'
 import { validated } from '../task/validate.js'
 import { type Attempt, RunningJob } from './running-job.js'
-import type { Turns } from './turns.js'
+import type { Finisher, Turns } from './turns.js'
+
+/** Its result is among the words of the next turn: what becomes of it is told to its Finisher. */
+const said = Promise.resolve()
 
 /** What a handler came to. */
 type Ended = { readonly resultText: string } | { readonly error: unknown } | { readonly inside: 'committed' | 'parked' }
 
 /** Why a handler is told to stop. */
 export type AbortReason = 'timeout' | 'lease_lost' | 'cancelled' | 'shutdown'
+
+/** Who is told how far an execution has come. */
+export interface Onlooker {
+  /** The handler has ended, or was left behind: its slot is free. */
+  handlerEnded(execution: Execution): void
+  /** Its end is settled; or cannot be, because of an error. */
+  settled(execution: Execution, error?: unknown): void
+}
 
 export interface Bench {
   readonly db: Database
@@ -36,7 +47,7 @@ export interface Bench {
  *
  * The handler's slot is free as soon as it has ended or been left behind; what it came to goes with the next turn.
  */
-export class Execution implements Attempt {
+export class Execution implements Attempt, Finisher {
   readonly lease: TurnLease
   readonly arrivedAtMs: number
   /** By this process's clock: before, the lease cannot have run out. */
@@ -46,12 +57,17 @@ export class Execution implements Attempt {
   leaving = false
   readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
+  #onlooker: Onlooker | undefined
+  #timer: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | undefined
-  #abandon: ((reason: AbortReason) => void) | undefined
+  /** Its handler has ended, or was left behind. */
+  #over = false
   #settling: Promise<void> | undefined
   #begunAtMs = 0
-  /** Until its handler has ended that was left behind, and was heard. */
+  /** Hears what a handler says that was left behind. */
+  #hearLater: ((late: Ended) => void) | undefined
+  /** Until it has ended, and was heard. */
   #late: Promise<void> | undefined
   /** Its secrets may be in what it throws, and in what is said of that. */
   #reveal: (() => void) | undefined
@@ -93,44 +109,112 @@ export class Execution implements Attempt {
     return this.#settling !== undefined
   }
 
-  /** It has run when its end is settled. Written with few promises: there are tens of thousands of these a second. */
-  run(onHandlerEnded: () => void): Promise<void> {
+  /** Written with callbacks and few promises: there are tens of thousands of these a second, and each is garbage. */
+  run(onlooker: Onlooker): void {
+    this.#onlooker = onlooker
     if (this.#aborted || this.#settling) {
       // guard: executor.unbegun
       // Told to stop while it waited in line: it never begins.
-      onHandlerEnded()
-      return this.#aborted && this.#aborted !== 'lease_lost' ? this.giveBack('cancelled') : Promise.resolve()
+      onlooker.handlerEnded(this)
+      const isGone = !this.#aborted || this.#aborted === 'lease_lost'
+      this.#settledBy(isGone ? Promise.resolve() : this.giveBack('cancelled'))
+      return
     }
-    let timer: NodeJS.Timeout | undefined
     this.#begunAtMs = performance.now()
     const { payload, policy } = this.lease
     if (policy?.secrets) this.#reveal = this.#bench.events.hide(secretsIn(payload, policy.secrets))
-    let end: (ended: Ended | { aborted: AbortReason }) => void = () => {}
-    const first = new Promise<Ended | { aborted: AbortReason }>((resolve) => {
-      end = resolve
-    })
-    // A handler that ignores its signal is left behind: its job must not wait for it.
-    this.#abandon = (aborted) => end({ aborted }) // guard: executor.left_behind
     // guard: executor.timeout
-    if (this.#timeoutMs !== undefined) timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
-    const handled = this.#handle() // now: its time has begun, and it may do much before it first waits
-    handled.then(end, (error: unknown) => end({ error }))
-    return first.then((ended) => {
-      clearTimeout(timer)
-      onHandlerEnded()
-      return 'aborted' in ended ? this.#leftBehind(ended.aborted, handled) : this.#settle(ended)
-    })
+    if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
+    const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
+    // Now: its time has begun, and it may do much before it first waits.
+    this.#begin(job).then(
+      (returned) => this.#returned(job, returned),
+      (error: unknown) => this.#threw(job, error),
+    )
   }
 
-  async #leftBehind(aborted: AbortReason, handled: Promise<Ended>): Promise<void> {
-    if (aborted === 'timeout') await this.#settle({ error: timedOut(this.#timeoutMs) })
+  #begin(job: RunningJob): Promise<unknown> {
+    const { task, payload } = this.lease
+    try {
+      // guard: executor.input
+      const checked = validated(this.#task.input, payload, `the stored input of task ${task}`)
+      if (checked instanceof Promise) return checked.then((input) => this.#task.run(input, job))
+      return Promise.resolve(this.#task.run(checked, job))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #returned(job: RunningJob, returned: unknown): void {
+    try {
+      if (job.ended) return this.#handledBy(this.#endedInside(job.ended)) // guard: executor.ended_inside
+      const resultText = job.resultText(returned)
+      if (typeof resultText === 'string') return this.#handled({ resultText })
+      resultText.then(
+        (text) => this.#handled({ resultText: text }),
+        (error: unknown) => this.#threw(job, error),
+      )
+    } catch (error) {
+      this.#threw(job, error)
+    }
+  }
+
+  #threw(job: RunningJob, error: unknown): void {
+    if (job.ended)
+      this.#handledBy(this.#endedInside(job.ended, error)) // guard: executor.after_commit
+    else this.#handled({ error })
+  }
+
+  /** The handler has committed or parked its job by itself; whatever it threw afterwards does not change that. */
+  async #endedInside(ended: NonNullable<RunningJob['ended']>, error?: unknown): Promise<Ended> {
+    if (ended !== 'in_a_transaction') return { inside: ended }
+    // guard: executor.committed
+    if ((await leaseFate(this.#bench.db, this.lease)) === 'finished') return { inside: 'committed' }
+    return { error: error ?? new FencepostError('FP_TRANSACTION_NOT_COMMITTED', this.lease.jobId) }
+  }
+
+  #handledBy(ended: Promise<Ended>): void {
+    ended.then(
+      (how) => this.#handled(how),
+      (error: unknown) => this.#handled({ error }),
+    )
+  }
+
+  #handled(ended: Ended): void {
+    if (this.#over) return this.#hearLater?.(ended)
+    this.#over = true
+    this.#handlerEnded()
+    this.#settle(ended)
+  }
+
+  #handlerEnded(): void {
+    clearTimeout(this.#timer)
+    this.#onlooker?.handlerEnded(this)
+  }
+
+  #settledBy(settling: Promise<void>): void {
+    settling.then(
+      () => this.#onlooker?.settled(this),
+      (error: unknown) => this.#onlooker?.settled(this, error),
+    )
+  }
+
+  /** A handler that ignores its signal is left behind: its job must not wait for it. */
+  async #leaveBehind(aborted: AbortReason): Promise<void> {
+    const word = new Promise<Ended>((resolve) => {
+      this.#hearLater = resolve
+    })
+    // Not in the middle of who aborts: it may be about to abort others.
+    await undefined
+    this.#handlerEnded()
+    if (aborted === 'timeout') await (this.#settling ??= this.#fail(timedOut(this.#timeoutMs), false))
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
     // Only now: what it says must find its lease ended by us, not end it. That a handler throws because it was told to
     // stop is no news.
     // guard: executor.late
     // guard: executor.late_error
     const heard = (late: Ended) => ('error' in late && aborted !== 'lease_lost' ? undefined : this.#hearLate(late))
-    this.#late = handled.then(heard, (error: unknown) => heard({ error }))
+    this.#late = word.then(heard)
   }
 
   /** It has run: nothing more is said of it, but by a handler that was left behind. */
@@ -141,8 +225,12 @@ export class Execution implements Attempt {
   abort(reason: AbortReason): void {
     if (this.#aborted) return // guard: executor.first_reason
     this.#aborted = reason
-    // First: a handler that throws because of its signal must not look as if it had failed by itself.
-    this.#abandon?.(reason)
+    if (this.hasBegun && !this.#over) {
+      // guard: executor.left_behind
+      // First: a handler that throws because of its signal must not look as if it had failed by itself.
+      this.#over = true
+      this.#settledBy(this.#leaveBehind(reason))
+    }
     this.#controller?.abort(abortError(reason))
   }
 
@@ -162,33 +250,27 @@ export class Execution implements Attempt {
     else events.emit('stale', { jobId, task, queue, leaseId, said: 'released', outcome: released.outcome })
   }
 
-  async #handle(): Promise<Ended> {
-    const { lease } = this
-    const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
-    try {
-      // guard: executor.input
-      const checked = validated(this.#task.input, lease.payload, `the stored input of task ${lease.task}`)
-      const input = checked instanceof Promise ? await checked : checked
-      const returned = await this.#task.run(input, job)
-      if (job.ended) return await this.#endedInside(job.ended) // guard: executor.ended_inside
-      const resultText = job.resultText(returned)
-      return { resultText: typeof resultText === 'string' ? resultText : await resultText }
-    } catch (error) {
-      return job.ended ? this.#endedInside(job.ended, error) : { error } // guard: executor.after_commit
+  #settle(ended: Ended): void {
+    if (this.#settling) return this.#settledBy(this.#settling) // guard: executor.settled_once
+    if ('resultText' in ended) {
+      const { jobId, leaseId, nonce } = this.lease
+      this.#settling = said
+      this.#bench.turns.finish({ jobId, leaseId, nonce, resultText: ended.resultText }, this)
+    } else {
+      this.#settling = this.#record(ended, false)
+      this.#settledBy(this.#settling)
     }
   }
 
-  /** The handler has committed or parked its job by itself; whatever it threw afterwards does not change that. */
-  async #endedInside(ended: NonNullable<RunningJob['ended']>, error?: unknown): Promise<Ended> {
-    if (ended !== 'in_a_transaction') return { inside: ended }
-    // guard: executor.committed
-    if ((await leaseFate(this.#bench.db, this.lease)) === 'finished') return { inside: 'committed' }
-    return { error: error ?? new FencepostError('FP_TRANSACTION_NOT_COMMITTED', this.lease.jobId) }
+  finished(answer: Finished | undefined): void {
+    this.#tellFinished(answer, false)
+    this.#onlooker?.settled(this)
   }
 
-  #settle(ended: Ended): Promise<void> {
-    this.#settling ??= this.#record(ended, false) // guard: executor.settled_once
-    return this.#settling
+  refused(error: unknown): void {
+    if (isClosed(error)) this.#onlooker?.settled(this, error)
+    // The database cannot store this result, and never will: the job must not stay leased because of that.
+    else this.#settledBy(this.#fail(unstorable(error), false)) // guard: executor.unstorable
   }
 
   /**
@@ -203,40 +285,33 @@ export class Execution implements Attempt {
     }
   }
 
-  #record(ended: Ended, late: boolean): Promise<void> {
-    if ('resultText' in ended) return this.#finish(ended.resultText, late)
+  async #record(ended: Ended, late: boolean): Promise<void> {
     if ('error' in ended) return this.#fail(ended.error, late)
-    const { jobId, task, tries } = this.lease
-    if (ended.inside === 'committed') this.#bench.events.emit('finished', { jobId, task, attempt: tries })
-    else this.#bench.events.emit('parked', { jobId, task })
-    return Promise.resolve()
+    const { jobId, leaseId, nonce, task, tries } = this.lease
+    if ('inside' in ended) {
+      if (ended.inside === 'committed') this.#bench.events.emit('finished', { jobId, task, attempt: tries })
+      else this.#bench.events.emit('parked', { jobId, task })
+      return
+    }
+    try {
+      const [finished] = await finish(this.#bench.db, [{ jobId, leaseId, nonce, resultText: ended.resultText }])
+      this.#tellFinished(finished, late)
+    } catch (error) {
+      if (isClosed(error)) throw error
+      await this.#fail(unstorable(error), late)
+    }
   }
 
-  #finish(resultText: string, late: boolean): Promise<void> {
-    const { db, turns } = this.#bench
-    const { jobId, leaseId, nonce } = this.lease
-    const item = { jobId, leaseId, nonce, resultText }
-    const told = late ? finish(db, [item]).then(([finished]) => finished as Finished) : turns.finish(item)
-    return told.then(
-      (finished) => this.#finished(finished, late),
-      (error: unknown) => {
-        if (isClosed(error)) throw error
-        // The database cannot store this result, and never will: the job must not stay leased because of that.
-        // guard: executor.unstorable
-        return this.#fail(new NonRetryable('the result cannot be stored', { cause: error }), late)
-      },
-    )
-  }
-
-  #finished(finished: Finished, late: boolean): void {
+  /** Without an answer it went as one would expect. */
+  #tellFinished(finished: Finished | undefined, late: boolean): void {
     const { events } = this.#bench
     const { jobId, leaseId, task, queue, tries } = this.lease
-    if (finished.answer === 'stale') {
+    if (finished?.answer === 'stale') {
       events.emit('stale', { jobId, task, queue, leaseId, said: 'succeeded', outcome: finished.outcome })
-    } else if (!late) {
+    } else if (!late && events.hears('finished')) {
       events.emit('finished', { jobId, task, attempt: tries })
     }
-    if (finished.duplicate) events.emit('duplicate_success', { jobId, leaseId })
+    if (finished?.duplicate) events.emit('duplicate_success', { jobId, leaseId })
   }
 
   async #fail(error: unknown, late: boolean): Promise<void> {
@@ -264,6 +339,10 @@ export class Execution implements Attempt {
 
 function timedOut(ms: number | undefined): Error {
   return Object.assign(new Error(`timed out after ${ms} ms`), { code: 'FP_TIMED_OUT' })
+}
+
+function unstorable(error: unknown): Error {
+  return new NonRetryable('the result cannot be stored', { cause: error })
 }
 
 function abortError(reason: AbortReason): FencepostError {

@@ -47,7 +47,6 @@ export class RunningJob implements JobContext {
   readonly failures: number
   readonly losses: number
   readonly releases: number
-  readonly createdAt: Date
   ended: EndedInside | undefined
   readonly #db: Database
   readonly #attempt: Attempt
@@ -69,7 +68,10 @@ export class RunningJob implements JobContext {
     this.failures = lease.failures
     this.losses = lease.losses
     this.releases = lease.releases
-    this.createdAt = new Date(lease.createdAtMs)
+  }
+
+  get createdAt(): Date {
+    return new Date(this.#lease.createdAtMs)
   }
 
   get signal(): AbortSignal {

@@ -12,7 +12,7 @@ import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Advancer } from './advancer.js'
-import { type Bench, Execution } from './executor.js'
+import { type Bench, Execution, type Onlooker } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
 import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
@@ -74,6 +74,10 @@ export class Worker {
   readonly #heartbeat: Heartbeat
   readonly #maintenance: Maintenance
   readonly #advancer: Advancer
+  readonly #onlooker: Onlooker = {
+    handlerEnded: (execution) => this.#handlerEnded(execution),
+    settled: (execution, error) => this.#settled(execution, error),
+  }
   #id = newWorkerId()
   #ended = 0
   #released = 0
@@ -220,8 +224,10 @@ export class Worker {
     }
     const execution = new Execution(this.#bench, task, lease, sentAtMs)
     this.#held.add(execution)
-    const { jobId, queue, tries } = lease
-    this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.#id, attempt: tries })
+    if (this.#events.hears('claimed')) {
+      const { jobId, queue, tries } = lease
+      this.#events.emit('claimed', { jobId, task: lease.task, queue, worker: this.#id, attempt: tries })
+    }
     if (this.#stopping) {
       // guard: worker.arrived_late
       this.#giveBack(execution, 'shutdown')
@@ -237,37 +243,36 @@ export class Worker {
 
   /** The slot is taken. */
   #run(execution: Execution): void {
-    const { lease } = execution
-    const leave = () => {
-      this.#ended++
-      this.#unmarked.delete(execution)
-      this.#suspect.ended(execution)
-      for (const next of this.#lanes.leave(lease.queue)) this.#run(next)
-      this.#suspect.runWhenAlone()
-      if (this.#lanes.isEmpty) this.#onQuiet()
-      this.#turns.look()
-    }
     if (performance.now() > execution.validUntilMs) {
       // guard: worker.expired
       // It waited longer than its lease lasts, as in a process that was stopped: another attempt may run already. If
       // not, the job goes back at no charge: it has not begun.
       this.#giveBack(execution, 'no_room')
-      leave()
+      this.#handlerEnded(execution)
       return
     }
-    if (!lease.started && !this.#suspect.is(execution)) {
+    if (!execution.lease.started && !this.#suspect.is(execution)) {
       // guard: worker.marked
       this.#unmarked.add(execution)
       this.#turns.look()
     }
-    const settled = () => {
-      this.#held.delete(execution)
-      void execution.letGo()
-    }
-    execution.run(leave).then(settled, (error: unknown) => {
-      this.#events.emit('error', { during: `settling job ${lease.jobId}`, error })
-      settled()
-    })
+    execution.run(this.#onlooker)
+  }
+
+  #handlerEnded(execution: Execution): void {
+    this.#ended++
+    this.#unmarked.delete(execution)
+    this.#suspect.ended(execution)
+    for (const next of this.#lanes.leave(execution.lease.queue)) this.#run(next)
+    this.#suspect.runWhenAlone()
+    if (this.#lanes.isEmpty) this.#onQuiet()
+    this.#turns.look()
+  }
+
+  #settled(execution: Execution, error: unknown): void {
+    if (error !== undefined) this.#events.emit('error', { during: `settling job ${execution.lease.jobId}`, error })
+    this.#held.delete(execution)
+    void execution.letGo()
   }
 
   #giveBack(execution: Execution, reason: 'shutdown' | 'cancelled' | 'no_room'): void {

@@ -1,7 +1,15 @@
 import { once } from 'node:events'
 import { expect, it } from 'vitest'
 import type { JobContext } from '../../src/index.js'
+import type { Execution } from '../../src/worker/executor.js'
 import { door, setupExecution } from './setup.js'
+
+/** Until its end is settled. */
+function run(execution: Execution, handlerEnded = () => {}): Promise<void> {
+  return new Promise((resolve, reject) =>
+    execution.run({ handlerEnded, settled: (_, error) => (error === undefined ? resolve() : reject(error)) }),
+  )
+}
 
 async function untilAborted({ signal }: JobContext): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort')
@@ -15,7 +23,7 @@ it('does not begin a job that was told to stop while it waited in line', async (
   let slotIsFree = false
 
   execution.abort('cancelled')
-  await execution.run(() => {
+  await run(execution, () => {
     slotIsFree = true
   })
 
@@ -39,7 +47,7 @@ it('hears a handler that was left behind only when its own word about that has b
     { timeout: 20 },
   )
 
-  const ran = execution.run(() => {})
+  const ran = run(execution)
   await returned
   for (let n = 0; n < 50; n++) await sql('select 1') // time for a success to overtake the failure
   proxy.resume()
@@ -57,7 +65,7 @@ it('does not report it as a late failure that a handler throws because it was to
     await untilAborted(job)
     throw job.signal.reason
   })
-  const ran = execution.run(() => {})
+  const ran = run(execution)
 
   await execution.giveBack('shutdown')
   await ran
@@ -81,7 +89,7 @@ it('tells a handler the first reason to stop', async () => {
 it('gives a job back, and does not finish it, too, if its handler ends in that moment', async () => {
   const { execution, id, see, seen } = await setupExecution(() => 'done')
 
-  await execution.run(() => void execution.giveBack('shutdown'))
+  await run(execution, () => void execution.giveBack('shutdown'))
 
   expect(seen).toEqual(['released'])
   expect(await see(id)).toMatchObject({ place: 'ready', releases: 1 })
@@ -96,7 +104,7 @@ it('fails a job whose error the database refuses', async () => {
       return new; end $$;
     create trigger refuse before insert on fencepost.attempt for each row execute function refuse()`)
 
-  await execution.run(() => {})
+  await run(execution)
 
   expect(await see(id)).toMatchObject({ place: 'delayed', failures: 1 })
   expect(await sql(`select error ->> 'message' as message from fencepost.attempt`)).toEqual([
@@ -116,7 +124,7 @@ it('begins the backoff anew after a person has raised the budget', async () => {
     },
   )
 
-  await execution.run(() => {})
+  await run(execution)
 
   expect(
     await sql('select round(extract(epoch from due_at - fencepost.clock()))::int as s from fencepost.delayed'),
@@ -139,7 +147,7 @@ it('shows a handler that looks at its signal for the first time after it was tol
     stopped = job.signal.aborted
   })
   const reached = gate.reached()
-  const ran = execution.run(() => {})
+  const ran = run(execution)
   await reached
   execution.abort('shutdown')
   await ran

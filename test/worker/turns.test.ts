@@ -3,6 +3,7 @@ import { Events } from '../../src/events.js'
 import { cancel } from '../../src/store/control.js'
 import { Database } from '../../src/store/database.js'
 import type { TurnLease } from '../../src/store/turn.js'
+import { finishInTurn } from '../../src/lab/finish-in-turn.js'
 import type { Claim } from '../../src/worker/turns.js'
 import { untilBlockedBy } from '../harness/blocked.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
@@ -44,7 +45,7 @@ it('says no more in one turn than a message may hold', async () => {
     leases.push(await take())
   }
 
-  await Promise.all(leases.map((lease) => turns.finish({ ...lease, resultText })))
+  await Promise.all(leases.map((lease) => finishInTurn(turns, { ...lease, resultText })))
 
   expect(turns.count).toBe(3)
   expect(await sql('select count(*)::int from fencepost.finished')).toEqual([{ count: 3 }])
@@ -101,7 +102,7 @@ it('answers what is said after the end', async () => {
   const db = new Database({ url })
   await db.close()
 
-  await expect(turnsOn(db).finish({ ...lease, resultText: 'null' })).rejects.toMatchObject({ code: 'FP_CLOSED' })
+  await expect(finishInTurn(turnsOn(db), { ...lease, resultText: 'null' })).rejects.toMatchObject({ code: 'FP_CLOSED' })
 })
 
 it('asks again over a new connection when no answer comes', async () => {
@@ -127,7 +128,7 @@ it('rests only when all that was said has been answered', async () => {
   await holder.query('select 1 from fencepost.leased for update')
   const turns = turnsOn(bundle.db)
   const answers: string[] = []
-  const finished = turns.finish({ ...lease, resultText: 'null' }).then(() => answers.push('finished'))
+  const finished = finishInTurn(turns, { ...lease, resultText: 'null' }).then(() => answers.push('finished'))
   await untilBlockedBy(bundle.sql, holder)
 
   const rested = turns.rest().then(() => answers.push('rested'))
