@@ -5,12 +5,12 @@
 -- `results` is null if all of them are: most handlers return nothing.
 -- Answers are texts of JSON, one for each thing that is told: tens of thousands of leases a second are told, and each column of
 -- a row is copied four times on its way, here and there. Of a lease, what is as it usually is is left out.
---   ["lease", n of its queue, job, lease, nonce, n of its task, payload, created at (ms), lease_ms, failures_max,
---    started (1, 0)], and then, if anything of it is not 0, 1, 0, 0, 0, null and lease_ms:
---    priority, tries, failures, losses, releases, policy, left_ms]. `left_ms`: what is left of the lease.
+--   ["lease", n of its queue, job, lease, nonce, n of its task, payload, created at (ms), lease_ms, what is left of it,
+--    failures_max, started (1, 0), and then, if anything of it is not 0, 1, 0, 0, 0 and null:
+--    priority, tries, failures, losses, releases, policy]
 --   ["finish" | "fail" | "release", job, lease, answer, outcome, duplicate]: what the move answers, except the plain
 --    `finished`, which is nearly all of them and is not worth its bytes
---   ["start", job, lease, answer, cancel requested]
+--   ["start", job, lease, answer, cancel requested]: if not plainly `started`
 --   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: at READ COMMITTED, which this turn is not)
 --   ["called"]: some run has something to do
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
@@ -40,6 +40,7 @@ declare
   v_found bigint := 0;
   v_nudged boolean;
   v_called boolean;
+  v_asked timestamptz;
 begin
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
@@ -81,7 +82,8 @@ begin
   if p_start_leases is not null then
     return query
       select json_build_array('start', s.job_id, s.lease_id, s.answer, s.cancel_requested)::text
-      from fencepost.start(p_start_jobs, p_start_leases, p_start_nonces) s;
+      from fencepost.start(p_start_jobs, p_start_leases, p_start_nonces) s
+      where s.answer <> 'started' or s.cancel_requested;
   end if;
 
   select exists (select 1 from fencepost.nudge), exists (select 1 from fencepost.call) into v_nudged, v_called;
@@ -104,16 +106,19 @@ begin
     v_queue := (i - 1) % cardinality(p_queues) + 1;
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
+    v_asked := fencepost.clock();
     return query
       select concat(
         '["lease",', v_queue, ',"', c.job_id, '",', c.lease_id, ',', c.nonce, ',',
         coalesce(array_position(p_tasks, c.task)::text, to_json(c.task)::text), ',', -- guard: turn.known_task
         c.payload, ',',
-        floor(date_part('epoch', c.created_at) * 1000)::bigint, ',', c.lease_ms, ',', c.failures_max, ',', c.started::int,
-        case when v_again or c.priority <> 0 or c.tries > 1 or c.policy is not null then -- counters begin with a second try
+        floor(date_part('epoch', c.created_at) * 1000)::bigint, ',', c.lease_ms, ',',
+        case when v_again then (date_part('epoch', c.expires_at - fencepost.clock()) * 1000)::integer -- guard: turn.left
+             else c.lease_ms - (select (date_part('epoch', fencepost.clock() - v_asked) * 1000)::integer) end, ',', -- guard: turn.passed (asked once, when claim has answered)
+        c.failures_max, ',', c.started::int,
+        case when c.priority <> 0 or c.tries > 1 or c.policy is not null then -- counters begin with a second try
           concat(',', c.priority, ',', c.tries, ',', c.failures, ',', c.losses, ',', c.releases, ',',
-                 coalesce(c.policy::text, 'null'), ',',
-                 (date_part('epoch', c.expires_at - fencepost.clock()) * 1000)::integer) end, -- guard: turn.left
+                 coalesce(c.policy::text, 'null')) end,
         ']')
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room

@@ -35,7 +35,7 @@ export interface TurnLease extends Lease {
   readonly leftMs: number
 }
 
-/** A finish that is not told went as one would expect. */
+/** A finish or a start that is not told went as one would expect. */
 export interface TurnAnswer {
   readonly finish: readonly Finished[]
   readonly fail: readonly Settled<FailAnswer>[]
@@ -61,6 +61,7 @@ type ToldLease = [
   payload: Json,
   createdAtMs: number,
   leaseMs: number,
+  leftMs: number,
   failuresMax: number,
   started: 0 | 1,
   priority?: number,
@@ -69,7 +70,6 @@ type ToldLease = [
   losses?: number,
   releases?: number,
   policy?: JobPolicy | null,
-  leftMs?: number,
 ]
 
 type ToldSettled = [
@@ -170,7 +170,7 @@ type Mutable<Whole> = {
 type Answer = Mutable<TurnAnswer>
 
 function leaseOf(turn: Turn, told: ToldLease): TurnLease {
-  const [, queue, jobId, leaseId, nonce, task, payload, createdAtMs, leaseMs, failuresMax, started] = told
+  const [, queue, jobId, leaseId, nonce, task, payload, createdAtMs, leaseMs, leftMs, failuresMax, started] = told
   return {
     jobId,
     leaseId,
@@ -178,16 +178,16 @@ function leaseOf(turn: Turn, told: ToldLease): TurnLease {
     task: typeof task === 'number' ? (turn.tasks[task - 1] as string) : task,
     payload,
     queue: turn.claim.queues[queue - 1]?.queue as string,
-    priority: told[11] ?? 0,
-    tries: told[12] ?? 1,
-    failures: told[13] ?? 0,
-    losses: told[14] ?? 0,
-    releases: told[15] ?? 0,
+    priority: told[12] ?? 0,
+    tries: told[13] ?? 1,
+    failures: told[14] ?? 0,
+    losses: told[15] ?? 0,
+    releases: told[16] ?? 0,
     failuresMax,
     leaseMs,
-    leftMs: told[17] ?? leaseMs,
+    leftMs,
     createdAtMs,
-    policy: told[16] ?? null,
+    policy: told[17] ?? null,
     started: started === 1,
   }
 }

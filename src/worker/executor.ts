@@ -55,6 +55,8 @@ export class Execution implements Attempt, Finisher {
   /** Not to be extended by heartbeats: it was extended to its deadline, and its row must not change. */
   held = false
   leaving = false
+  /** By this process's clock; 0 if it has not. */
+  begunAtMs = 0
   readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
   #onlooker: Onlooker | undefined
@@ -64,7 +66,6 @@ export class Execution implements Attempt, Finisher {
   /** Its handler has ended, or was left behind. */
   #over = false
   #settling: Promise<void> | undefined
-  #begunAtMs = 0
   /** Hears what a handler says that was left behind. */
   #hearLater: ((late: Ended) => void) | undefined
   /** Until it has ended, and was heard. */
@@ -89,7 +90,7 @@ export class Execution implements Attempt, Finisher {
   }
 
   get deadlineMs(): number | undefined {
-    return this.#timeoutMs === undefined ? undefined : this.#begunAtMs + this.#timeoutMs
+    return this.#timeoutMs === undefined ? undefined : this.begunAtMs + this.#timeoutMs
   }
 
   get #timeoutMs(): number | undefined {
@@ -101,7 +102,7 @@ export class Execution implements Attempt, Finisher {
   }
 
   get hasBegun(): boolean {
-    return this.#begunAtMs > 0
+    return this.begunAtMs > 0
   }
 
   /** Its end is decided; what remains is to say so. */
@@ -120,7 +121,7 @@ export class Execution implements Attempt, Finisher {
       this.#settledBy(isGone ? Promise.resolve() : this.giveBack('cancelled'))
       return
     }
-    this.#begunAtMs = performance.now()
+    this.begunAtMs = performance.now()
     const { payload, policy } = this.lease
     if (policy?.secrets) this.#reveal = this.#bench.events.hide(secretsIn(payload, policy.secrets))
     // guard: executor.timeout

@@ -25,7 +25,7 @@ export interface Unmarked {
   abort(reason: 'lease_lost' | 'cancelled'): void
 }
 
-export type Started = TurnAnswer['start'][number]
+export type Started = Pick<TurnAnswer['start'][number], 'answer' | 'cancelRequested'>
 
 /** Who says that a job has finished, and is told what came of that: nothing, if it went as one would expect. */
 export interface Finisher {
@@ -116,15 +116,18 @@ export class Turns {
     })
   }
 
-  async #mark(execution: Unmarked): Promise<void> {
-    const marked = new Promise<Started>((told, refused) =>
-      this.#words.push({ kind: 'start', item: execution.lease, told, refused }),
-    )
-    const { answer, cancelRequested } = await marked.catch(() => ({ answer: 'started', cancelRequested: false }))
-    // guard: turns.mark_lost
-    // guard: turns.mark_own_doing
-    if (answer === 'stale' && !execution.leaving && !execution.isSettling) execution.abort('lease_lost')
-    else if (cancelRequested) execution.abort('cancelled') // guard: turns.mark_cancelled
+  #mark(execution: Unmarked): void {
+    this.#words.push({
+      kind: 'start',
+      item: execution.lease,
+      told: ({ answer, cancelRequested }) => {
+        // guard: turns.mark_lost
+        // guard: turns.mark_own_doing
+        if (answer === 'stale' && !execution.leaving && !execution.isSettling) execution.abort('lease_lost')
+        else if (cancelRequested) execution.abort('cancelled') // guard: turns.mark_cancelled
+      },
+      refused: () => {},
+    })
   }
 
   #say(word: Word): void {
@@ -134,7 +137,7 @@ export class Turns {
 
   #take(): void {
     while (this.#underWay < turnsAtOnce) {
-      for (const execution of this.#options.unmarked()) void this.#mark(execution)
+      for (const execution of this.#options.unmarked()) this.#mark(execution)
       const claim = this.#options.ask(this.#words.length > 0)
       if (this.#words.length === 0 && !claim) break
       const words = this.#words.splice(0, saidAtOnce(this.#words))
@@ -242,7 +245,7 @@ function tell(words: readonly Word[], answer: TurnAnswer): void {
         word.told(release?.get(key(word.item)) as Settled<ReleaseAnswer>)
         break
       case 'start':
-        word.told(start?.get(key(word.item)) as Started)
+        word.told(start?.get(key(word.item)) ?? { answer: 'started', cancelRequested: false })
         break
     }
   }

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
@@ -43,6 +43,8 @@ export interface StopReport {
 
 /** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
 const waitMsMax = 250
+/** What ends before that is not marked as started: most of it is settled with the turn that would mark it. */
+const markMs = 10
 /** A statement that takes longer than this is given up: no answer will come. */
 export const statementMsMax = 15_000
 /** How long the last words of a worker that stops may take to reach the database. */
@@ -85,6 +87,7 @@ export class Worker {
   #stopped: Promise<StopReport> | undefined
   #onQuiet: () => void = () => {}
   #waitTimer: NodeJS.Timeout | undefined
+  #markTimer: NodeJS.Timeout | undefined
   #stopHearing: () => void = () => {}
 
   constructor(
@@ -207,10 +210,22 @@ export class Worker {
     else this.#lookout.found()
   }
 
+  /** In the order in which they have begun. */
   #takeUnmarked(): Execution[] {
-    const unmarked = [...this.#unmarked]
-    this.#unmarked.clear()
-    return unmarked
+    const due: Execution[] = []
+    const begunBeforeMs = performance.now() - markMs
+    for (const execution of this.#unmarked) {
+      if (execution.begunAtMs > begunBeforeMs) break
+      due.push(execution)
+      this.#unmarked.delete(execution)
+    }
+    if (this.#unmarked.size > 0) {
+      this.#markTimer ??= setTimeout(() => {
+        this.#markTimer = undefined
+        this.#turns.look()
+      }, markMs)
+    }
+    return due
   }
 
   #accept(lease: TurnLease, sentAtMs: number): void {
@@ -305,6 +320,7 @@ export class Worker {
     this.#ended = 0
     this.#released = 0
     clearTimeout(this.#waitTimer)
+    clearTimeout(this.#markTimer)
     this.#stopHearing()
     const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
     const drained = within(this.#graceMs, this.#quiet()) // guard: worker.grace_max
@@ -355,8 +371,12 @@ export class Worker {
   }
 }
 
+/** Short, because it is written with every lease and every outcome; of a long host's name its end tells more. */
 function newWorkerId(): string {
-  return `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`
+  const unique = randomInt(36 ** 6)
+    .toString(36)
+    .padStart(6, '0')
+  return `${hostname().slice(-10)}/${process.pid}/${unique}`
 }
 
 function byName(tasks: readonly Task<unknown, unknown>[]): ReadonlyMap<string, Task<unknown, unknown>> {

@@ -32,7 +32,7 @@ const from = (queue: string, limit: number, suspect = false, starts = limit) => 
 })
 
 it('settles, starts and claims in one statement', async () => {
-  const { db, add, take, see } = await setup()
+  const { db, add, take, see, sql } = await setup()
   const [done, bad, back, next, fresh] = [await add(), await add(), await add(), await add(), await add()]
   const [first, second, third, fourth] = [await take(), await take(), await take(), await take({ started: false })]
 
@@ -47,7 +47,7 @@ it('settles, starts and claims in one statement', async () => {
   expect(answer.finish).toEqual([]) // as one would expect, and not worth telling
   expect(answer.fail).toMatchObject([{ jobId: bad, answer: 'retrying' }])
   expect(answer.release).toMatchObject([{ jobId: back, answer: 'released' }])
-  expect(answer.start).toMatchObject([{ jobId: next, answer: 'started', cancelRequested: false }])
+  expect(answer.start).toEqual([])
   expect(answer.leases.map(({ jobId, started }) => ({ jobId, started }))).toEqual([
     { jobId: back, started: true },
     { jobId: fresh, started: true },
@@ -55,6 +55,9 @@ it('settles, starts and claims in one statement', async () => {
   expect(await see(done)).toMatchObject({ outcome: 'succeeded' })
   expect(await see(bad)).toMatchObject({ place: 'delayed', failures: 1 })
   expect(await see(back)).toMatchObject({ place: 'leased', releases: 1, tries: 2 })
+  expect(await sql('select started_at is not null as started from fencepost.leased where job_id = $1', [next])).toEqual(
+    [{ started: true }],
+  )
 })
 
 it('tells what did not go as one would expect', async () => {
@@ -323,7 +326,7 @@ it('in a repeat tells what is left of the leases of its first try', async () => 
 
   const [again] = (await repeat(db, said)).leases
 
-  expect(lease).toMatchObject({ leaseMs: 30_000, leftMs: 30_000 })
+  expect(lease?.leftMs).toBeGreaterThan(20_000)
   expect(again).toMatchObject({ leaseId: lease?.leaseId, leaseMs: 30_000 })
   expect(again?.leftMs).toBeLessThanOrEqual(10_000)
 })
@@ -377,7 +380,6 @@ it('tells of a lease what is not as it usually is', async () => {
       releases: 0,
       failuresMax: 3,
       leaseMs: 30_000,
-      leftMs: 30_000,
       policy: null,
     },
   ])
