@@ -206,7 +206,7 @@ export class Execution implements Attempt, Finisher {
       this.#hearLater = resolve
     })
     // Not in the middle of who aborts: it may be about to abort others.
-    await undefined
+    await said
     this.#handlerEnded()
     if (aborted === 'timeout') await (this.#settling ??= this.#fail(timedOut(this.#timeoutMs), false))
     else if (aborted !== 'lease_lost') await this.giveBack(aborted)
