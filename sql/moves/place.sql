@@ -65,9 +65,14 @@ end $$;
 create or replace function fencepost.rouse(p_queues text[]) returns void
 language plpgsql
 as $$
+declare
+  v_queue text;
 begin
-  perform pg_notify('fencepost.ready', q.queue) -- guard: place.notify
-  from unnest(p_queues) as q(queue)
-  where exists (select 1 from fencepost.sleeper s where s.queue = q.queue)
-    or current_setting('transaction_isolation') <> 'read committed'; -- guard: place.old_snapshot
+  -- One by one: for an array the planner would make a plan each time, in the belief that it pays. That takes 20 µs.
+  foreach v_queue in array p_queues loop
+    if exists (select 1 from fencepost.sleeper s where s.queue = v_queue)
+       or current_setting('transaction_isolation') <> 'read committed' then -- guard: place.old_snapshot
+      perform pg_notify('fencepost.ready', v_queue); -- guard: place.notify
+    end if;
+  end loop;
 end $$;

@@ -2,7 +2,7 @@ import type { Database } from '../store/database.js'
 import { announceTasks } from '../store/enqueue.js'
 
 interface Named {
-  readonly name: string
+  readonly task: string
   readonly queue: string
 }
 
@@ -18,19 +18,20 @@ export class Announcer {
     this.#db = db
   }
 
-  async announce(names: readonly Named[]): Promise<void> {
+  async announce(all: readonly Named[]): Promise<void> {
     const fresh = new Map<string, Named>()
     let last: Named | undefined // thousands of jobs of one task are one name
-    for (const named of names) {
-      if (named.name === last?.name && named.queue === last.queue) continue
+    for (const named of all) {
+      if (named.task === last?.task && named.queue === last.queue) continue
       last = named
-      const key = JSON.stringify([named.name, named.queue])
+      const key = JSON.stringify([named.task, named.queue])
       if (!this.#announced.has(key)) fresh.set(key, named)
     }
     if (fresh.size === 0) return
     for (const name of fresh.keys()) this.#announced.add(name)
     try {
-      await announceTasks(this.#db, [...fresh.values()])
+      const names = [...fresh.values()].map(({ task, queue }) => ({ name: task, queue }))
+      await announceTasks(this.#db, names)
     } catch (error) {
       for (const name of fresh.keys()) this.#announced.delete(name)
       throw error

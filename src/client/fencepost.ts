@@ -242,7 +242,7 @@ class Client implements Fencepost {
     const ownIds = items.some(({ id }) => id !== undefined) // at once: the caller may use the array for something else
     const jobs = await checked
     if (jobs.length === 0) return []
-    const announced = this.#announcer.announce(jobs.map((job) => ({ name: job.task, queue: job.queue })))
+    const announced = this.#announcer.announce(jobs)
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else await announced
@@ -365,7 +365,7 @@ class Client implements Fencepost {
     checkOptionNames(options, knownToWork, 'work()')
     if (options.listen !== undefined) checkListen(options.listen, 'listen')
     for (const each of tasks) this.#disputes.hearTask(each)
-    await this.#announcer.announce(tasks.map(({ name, queue }) => ({ name, queue })))
+    await this.#announcer.announce(tasks.map(({ name, queue }) => ({ task: name, queue })))
     if (this.#closing) throw new FencepostError('FP_CLOSED')
     const worker = new Worker(this.#db, this.#events, tasks, options, this.#payloadBytesMax)
     this.#workers.add(worker)

@@ -32,6 +32,7 @@ export async function newJob(
   options: JobOptions,
   payloadBytesMax: number,
 ): Promise<NewJob> {
+  checkOptionNames(options, known, 'a job')
   return checkedJob(task, storableJob(task, input, options, payloadBytesMax), options)
 }
 
@@ -50,16 +51,17 @@ export function newJobs(
     throw new FencepostError('FP_OPTION_INVALID', problem)
   }
   let bytes = 0
-  const storable = items.map(({ input, ...options }) => {
-    const job = storableJob(task, input, options, payloadBytesMax)
+  const storable = items.map((item) => {
+    checkItem(item)
+    const job = storableJob(task, item.input, item, payloadBytesMax)
     bytes += job.payloadText.length
-    if (bytes <= limits.enqueueManyBytesMax) return { job, options }
+    if (bytes <= limits.enqueueManyBytesMax) return job
     const problem = `the inputs of one call have more than ${limits.enqueueManyBytesMax} bytes together`
     throw new FencepostError('FP_INPUT_TOO_LARGE', problem, { hint: 'Enqueue fewer jobs per call.' })
   })
   const jobs: (NewJob | Promise<NewJob>)[] = []
   try {
-    for (const { job, options } of storable) jobs.push(checkedJob(task, job, options, onGate))
+    storable.forEach((job, n) => jobs.push(checkedJob(task, job, items[n] as JobOptions, onGate)))
   } catch (error) {
     void Promise.allSettled(jobs.filter(isPending)) // nobody waits for what else the schema may refuse, later
     throw error
@@ -68,13 +70,19 @@ export function newJobs(
   return isThere ? (jobs as NewJob[]) : Promise.all(jobs as Promise<NewJob>[])
 }
 
+/** A copy without the input would be one more object for each of thousands: it is made for the error only. */
+function checkItem(item: { readonly input: unknown } & JobOptions): void {
+  if (Object.keys(item).every((name) => name === 'input' || (known as readonly string[]).includes(name))) return
+  const { input: _, ...options } = item
+  checkOptionNames(options, known, 'a job')
+}
+
 function isPending(job: NewJob | Promise<NewJob>): job is Promise<NewJob> {
   return job instanceof Promise
 }
 
 /** What needs no schema is checked at once: in a batch, the first fault ends it before more memory is spent. */
 function storableJob(task: Task, input: unknown, options: JobOptions, payloadBytesMax: number): NewJob {
-  checkOptionNames(options, known, 'a job')
   return {
     id: options.id === undefined ? newJobId() : checkedJobId(options.id),
     task: task.name,
@@ -96,11 +104,12 @@ function storableJob(task: Task, input: unknown, options: JobOptions, payloadByt
 function checkedJob(
   task: Task,
   job: NewJob,
-  options: JobOptions,
+  { gate, group }: JobOptions,
   onGate?: (gate: StoredGate) => void,
 ): NewJob | Promise<NewJob> {
+  const mayHaveGates = task.gates.length > 0 || task.group !== undefined || gate !== undefined || group !== undefined
   const gated = (input: unknown): NewJob => {
-    const gates = gatesOf(task, input, options)
+    const gates = mayHaveGates ? gatesOf(task, input, { gate, group }) : []
     if (gates.length === 0) return job
     if (onGate) gates.forEach(onGate)
     return { ...job, gatesText: JSON.stringify(gates) }

@@ -45,6 +45,8 @@ const transactionIdleMs = 60_000
 /** A setting that lives as long as the transaction: it tells whether that is still the one we began. */
 const transactionMark = 'fencepost.transaction'
 const pauseMsMax = 2_000
+/** To find out whether moves can be prepared is a statement of its own: a process that makes a few moves saves it. */
+const movesWorthPreparing = 10
 
 /** The connections of one process to one schema, and the rules for a commit whose reply was lost. */
 export class Database {
@@ -56,7 +58,9 @@ export class Database {
   readonly #names = new Map<string, string>()
   #closed = false
   #saysReadCommitted = false
-  #prepares = false
+  /** Undefined as long as nobody knows whether they can be. */
+  #prepares: boolean | undefined
+  #movesUnprepared = 0
 
   constructor(options: DatabaseOptions) {
     this.schema = checkedSchemaName(options.schema ?? defaults.schema)
@@ -90,14 +94,14 @@ export class Database {
   /**
    * From now on moves are prepared once per connection, not parsed and planned each time; but not behind a pooler, where
    * the next statement may meet another session than the one that prepared it: a pooler gives out numbers of its own. If
-   * that cannot be found out, they are not: it is only faster.
+   * that cannot be found out, they are not: it is only faster. Those who do not call it get it after some moves.
    */
   async prepareMoves(): Promise<void> {
     const onError = () => {}
     const client = await this.#connect(onError).catch(() => undefined)
     try {
       const found = await client?.query<{ pid: number }>('select pg_backend_pid() as pid')
-      this.#prepares = found !== undefined && found.rows[0]?.pid === (client as { processID?: unknown }).processID
+      if (found) this.#prepares = found.rows[0]?.pid === (client as { processID?: unknown }).processID
       client?.off('error', onError).release()
     } catch {
       client?.release(true)
@@ -188,7 +192,11 @@ export class Database {
   }
 
   async #runMove(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    if (!this.#prepares) return this.#query({ text, values })
+    if (!this.#prepares) {
+      // Nobody waits for it.
+      if (this.#prepares === undefined && ++this.#movesUnprepared % movesWorthPreparing === 0) void this.prepareMoves()
+      return this.#query({ text, values })
+    }
     try {
       return await this.#query({ text, values, name: this.#nameOf(text) })
     } catch (error) {

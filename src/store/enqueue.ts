@@ -36,6 +36,14 @@ function enqueueSql(move: 'enqueue_many' | 'enqueue_many_fresh', alike: boolean)
 const anyIds = { alike: enqueueSql('enqueue_many', true), mixed: enqueueSql('enqueue_many', false) }
 const freshIds = { alike: enqueueSql('enqueue_many_fresh', true), mixed: enqueueSql('enqueue_many_fresh', false) }
 
+const oneId = 'select $1::uuid as job_id, fencepost.enqueue_one($1, $2, $3, $4, $5, $6, $7, $8) as answer'
+const freshAlike = 'select * from fencepost.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8)'
+
+interface Statement {
+  readonly sql: string
+  readonly values: () => unknown[]
+}
+
 /**
  * All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. `fresh`: the ids
  * were made for this very call, so that only a repeat of it has to look whether they are there.
@@ -46,20 +54,49 @@ export async function enqueue(
   tx?: Queryable,
   fresh = false,
 ): Promise<Map<string, EnqueueAnswer>> {
-  const alike = jobs.every((job) => isLike(job, jobs[0] as NewJob))
+  const own = tx === undefined // guard: enqueue.own_tx
+  const first = statementOf(jobs, fresh, own)
+  const repeat = () => statementOf(jobs, false, own) // guard: enqueue.fresh_again
   const rows = await db.move<{ job_id: string; answer: EnqueueAnswer }>(
-    (again) => (fresh && !again ? freshIds : anyIds)[alike ? 'alike' : 'mixed'], // guard: enqueue.fresh_again
-    () => [
-      arrayText(jobs.map((job) => job.id)),
-      jsonArrayText(jobs.map((job) => job.payloadText)),
-      tx === undefined, // guard: enqueue.own_tx
-      ...shared.map((name) => (alike ? jobs[0]?.[name] : jobs.map((job) => job[name]))),
-    ],
+    (again) => (again ? repeat() : first).sql,
+    (again) => (again ? repeat() : first).values(),
     tx,
   )
-  const answers = new Map<string, EnqueueAnswer>(jobs.map((job) => [job.id, 'enqueued']))
+  const answers = new Map<string, EnqueueAnswer>()
+  for (const { id } of jobs) answers.set(id, 'enqueued')
   for (const row of rows) answers.set(row.job_id, row.answer)
   return answers
+}
+
+/** The narrowest move that can do it: the more it can do, the longer it takes. */
+function statementOf(jobs: readonly NewJob[], fresh: boolean, own: boolean): Statement {
+  const [first] = jobs
+  const alike = first !== undefined && jobs.every((job) => isLike(job, first))
+  // guard: enqueue.plain_only
+  if (alike && first.delayMs === 0 && first.gatesText === null) {
+    const { id, payloadText, task, queue, priority, failuresMax, lossesMax, leaseMs } = first
+    const common = [task, queue, priority, failuresMax, lossesMax, leaseMs]
+    if (fresh)
+      return { sql: freshAlike, values: () => [arrayText(idsOf(jobs)), `[${payloadsOf(jobs).join()}]`, ...common] }
+    if (jobs.length === 1) return { sql: oneId, values: () => [id, payloadText, ...common] }
+  }
+  return {
+    sql: (fresh ? freshIds : anyIds)[alike ? 'alike' : 'mixed'],
+    values: () => [
+      arrayText(idsOf(jobs)),
+      jsonArrayText(payloadsOf(jobs)),
+      own,
+      ...shared.map((name) => (alike ? first[name] : jobs.map((job) => job[name]))),
+    ],
+  }
+}
+
+function idsOf(jobs: readonly NewJob[]): string[] {
+  return jobs.map(({ id }) => id)
+}
+
+function payloadsOf(jobs: readonly NewJob[]): string[] {
+  return jobs.map(({ payloadText }) => payloadText)
 }
 
 /** In all that is `shared`; written out, because it is asked of every job. */

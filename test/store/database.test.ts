@@ -28,7 +28,7 @@ describe('a move whose reply was lost is repeated', () => {
   it('enqueue: the job is stored once, and the answer is that it exists', async () => {
     const { proxy, lossy, placesOf, sql } = await throughProxy()
     const job = aJob()
-    const cut = proxy.loseReplyTo('enqueue_many')
+    const cut = proxy.loseReplyTo('enqueue_')
 
     expect(await enqueue(lossy, [job])).toEqual(new Map([[job.id, 'existing']]))
 
@@ -39,11 +39,15 @@ describe('a move whose reply was lost is repeated', () => {
 
   it('enqueue under fresh ids: the same, of one task and of several', async () => {
     const { proxy, lossy, sql } = await throughProxy()
-    for (const jobs of [
-      [aJob(), aJob()],
-      [aJob({ payloadText: '"a \\"\\\\ \\n {}, ü"' }), aJob({ task: 'another', gatesText: null, delayMs: 5 })],
-    ]) {
-      const cut = proxy.loseReplyTo('enqueue_many_fresh')
+    for (const [move, jobs] of [
+      ['enqueue_alike', [aJob(), aJob()]],
+      ['enqueue_alike', [aJob()]],
+      [
+        'enqueue_many_fresh',
+        [aJob({ payloadText: '"a \\"\\\\ \\n {}, ü"' }), aJob({ task: 'another', gatesText: null, delayMs: 5 })],
+      ],
+    ] as const) {
+      const cut = proxy.loseReplyTo(move)
       const answers = new Map(jobs.map(({ id }) => [id, 'existing']))
       expect(await enqueue(lossy, jobs, undefined, true)).toEqual(answers)
       await cut
@@ -65,7 +69,7 @@ describe('a move whose reply was lost is repeated', () => {
     lossy.sayReadCommitted()
     for (const [lose, answer] of [
       [() => proxy.loseRequest('begin isolation'), 'enqueued'],
-      [() => proxy.loseReplyTo('enqueue_many'), 'enqueued'],
+      [() => proxy.loseReplyTo('enqueue_'), 'enqueued'],
       [() => proxy.loseRequest('commit\0'), 'enqueued'],
       [() => proxy.loseReplyTo('commit\0'), 'existing'],
     ] as const) {
@@ -179,7 +183,7 @@ describe('a move that never arrived is repeated', () => {
   it('enqueue: and the answer is that it is done now', async () => {
     const { proxy, lossy, placesOf } = await throughProxy()
     const job = aJob()
-    const cut = proxy.loseRequest('enqueue_many')
+    const cut = proxy.loseRequest('enqueue_')
 
     expect(await enqueue(lossy, [job])).toEqual(new Map([[job.id, 'enqueued']]))
 
@@ -294,7 +298,7 @@ describe('a database that stays away', () => {
   it('leaves the outcome of a move unknown whose reply was lost, and says so', async () => {
     const { proxy, lossy, db, placesOf } = await throughProxy({ retryMs: 100 })
     const job = aJob()
-    const away = proxy.loseReplyTo('enqueue_many').then(() => proxy.stop())
+    const away = proxy.loseReplyTo('enqueue_').then(() => proxy.stop())
 
     await expect(enqueue(lossy, [job])).rejects.toMatchObject({ code: 'FP_COMMIT_UNKNOWN' })
 
@@ -520,6 +524,18 @@ describe('moves that are prepared', () => {
     ])
   })
 
+  it('are prepared unasked, after some moves', async () => {
+    const { url, sql } = await setup()
+    await sql(answering('a int', '1'))
+    const db = open({ url, poolSize: 1 })
+    await db.move(asked, () => [])
+    expect(await db.read(prepared)).toEqual([])
+
+    for (let n = 0; n < 10; n++) expect(await db.move(asked, () => [])).toEqual([{ a: 1 }])
+
+    expect(await db.read(prepared)).toHaveLength(1)
+  })
+
   it('go on when a migration has changed what they answer', async () => {
     const { db, sql } = await setupPrepared()
     await db.move(asked, () => [])
@@ -540,7 +556,7 @@ describe('moves that are prepared', () => {
 
 it('tells bad data as such, also if the reply to the first try was lost', async () => {
   const { proxy, lossy, sql } = await throughProxy()
-  const cut = proxy.loseReplyTo('enqueue_many')
+  const cut = proxy.loseReplyTo('enqueue_')
 
   const enqueued = enqueue(lossy, [aJob({ payloadText: '"\\u0000"' })])
 

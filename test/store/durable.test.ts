@@ -31,6 +31,10 @@ const settingNow = 'show synchronous_commit'
 
 const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>> = {
   'enqueue commits durably where the session has synchronous_commit off': (s) => enqueue(s, [aJob()]),
+  'enqueue of several commits durably where the session has synchronous_commit off': (s) =>
+    enqueue(s, [aJob(), aJob({ delayMs: 1 })]),
+  'enqueue of several that are alike commits durably where the session has synchronous_commit off': (s) =>
+    enqueue(s, [aJob(), aJob()], undefined, true),
   'claim commits durably where the session has synchronous_commit off': (s) =>
     claim(s, { queue: 'default', limit: 1, worker: 'w1' }),
   'start commits durably where the session has synchronous_commit off': (s, lease) => start(s, [lease]),
@@ -141,7 +145,7 @@ it('leaves settings other than off alone', async () => {
   for (const setting of ['remote_apply', 'remote_write', 'local', 'on']) {
     await session.begin()
     await session.query(`set local synchronous_commit = ${setting}`)
-    await enqueue(session, [aJob()])
+    await enqueue(session, [aJob(), aJob()])
 
     expect(await session.query(settingNow)).toEqual([{ synchronous_commit: setting }])
     await session.rollback()

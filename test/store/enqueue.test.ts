@@ -88,6 +88,54 @@ it('keeps the order given within a batch, whatever the ids', async () => {
   expect(leases.map(({ jobId }) => jobId)).toEqual(jobs.map(({ id }) => id))
 })
 
+describe('under fresh ids', () => {
+  it('stores jobs that are alike in the order given, each with its own payload', async () => {
+    const { db, sql } = await setup()
+    const payloads = ['{"a": [1, "ü"]}', '"x \\"\\\\ \\n {}, $1"', 'null', '[]', '1.50']
+    const jobs = payloads.map((payloadText) => aJob({ payloadText })).reverse()
+
+    const answers = await enqueue(db, jobs, undefined, true)
+
+    expect([...answers]).toEqual(jobs.map(({ id }) => [id, 'enqueued']))
+    expect(
+      await sql(`select j.id, j.task, j.payload, j.priority, j.failures_max, j.losses_max, j.lease_ms, r.tries, r.failures
+                 from fencepost.ready r join fencepost.job j on j.id = r.job_id and j.seq = r.seq
+                   and (j.queue, j.task, j.priority) = (r.queue, r.task, r.priority) order by r.seq`),
+    ).toEqual(
+      jobs.map(({ id, task, payloadText, priority, failuresMax, lossesMax, leaseMs }) => ({
+        id,
+        task,
+        payload: JSON.parse(payloadText),
+        priority,
+        failures_max: failuresMax,
+        losses_max: lossesMax,
+        lease_ms: leaseMs,
+        tries: 0,
+        failures: 0,
+      })),
+    )
+  })
+
+  it('stores nothing if one of them is there', async () => {
+    const { db, sql } = await setup()
+    const old = aJob()
+    await enqueue(db, [old])
+
+    await expect(enqueue(db, [aJob(), old], undefined, true)).rejects.toMatchObject({ cause: { code: '23505' } })
+
+    expect(await sql('select id from fencepost.job')).toEqual([{ id: old.id }])
+    expect(await sql('select job_id from fencepost.ready')).toEqual([{ job_id: old.id }])
+  })
+
+  it('stores jobs with the same delay in delayed', async () => {
+    const { db, placesOf } = await setup()
+    const jobs = [aJob({ delayMs: 60_000 }), aJob({ delayMs: 60_000 })]
+    await enqueue(db, jobs, undefined, true)
+
+    for (const { id } of jobs) expect(await placesOf(id)).toEqual(['delayed'])
+  })
+})
+
 it('answers existing to the same job again and touches nothing, wherever the job is now', async () => {
   const { db, take, placesOf, sql } = await setup()
   const [ready, delayed, leased, finished] = [
@@ -106,6 +154,22 @@ it('answers existing to the same job again and touches nothing, wherever the job
   expect([...answers.values()]).toEqual(['existing', 'existing', 'existing', 'existing'])
   expect(await placesOf(ready.id)).toEqual(['ready'])
   expect(await placesOf(delayed.id)).toEqual(['delayed'])
+  expect(await placesOf(leased.id)).toEqual(['leased'])
+  expect(await placesOf(finished.id)).toEqual(['finished'])
+  expect(await sql('select * from fencepost.job order by id')).toEqual(before)
+})
+
+it('answers existing to the same job again, asked alone, and touches nothing', async () => {
+  const { db, take, placesOf, sql } = await setup()
+  const [ready, leased, finished] = [aJob({ priority: 9 }), aJob({ priority: 2 }), aJob()]
+  await enqueue(db, [ready, leased, finished])
+  await finish(db, [{ ...(await take()), resultText: '1' }])
+  await take()
+  const before = await sql('select * from fencepost.job order by id')
+
+  for (const job of [ready, leased, finished]) expect(await enqueue(db, [job])).toEqual(new Map([[job.id, 'existing']]))
+
+  expect(await placesOf(ready.id)).toEqual(['ready'])
   expect(await placesOf(leased.id)).toEqual(['leased'])
   expect(await placesOf(finished.id)).toEqual(['finished'])
   expect(await sql('select * from fencepost.job order by id')).toEqual(before)
@@ -140,6 +204,18 @@ it('refuses the id of a different job and stores nothing of the batch', async ()
 
   await expect(enqueue(db, [young, { ...old, payloadText: '{"other":true}' }])).rejects.toMatchObject(conflict)
   await expect(enqueue(db, [young, { ...old, task: 'other' }])).rejects.toMatchObject(conflict)
+
+  expect(await sql('select id, task, payload from fencepost.job')).toEqual([{ id: old.id, task: 'test', payload: {} }])
+  expect(await sql('select job_id from fencepost.ready')).toEqual([{ job_id: old.id }])
+})
+
+it('refuses the id of a different job, asked alone', async () => {
+  const { db, sql } = await setup()
+  const old = aJob()
+  await enqueue(db, [old])
+
+  await expect(enqueue(db, [{ ...old, payloadText: '{"other":true}' }])).rejects.toMatchObject(conflict)
+  await expect(enqueue(db, [{ ...old, task: 'other' }])).rejects.toMatchObject(conflict)
 
   expect(await sql('select id, task, payload from fencepost.job')).toEqual([{ id: old.id, task: 'test', payload: {} }])
   expect(await sql('select job_id from fencepost.ready')).toEqual([{ job_id: old.id }])

@@ -50,11 +50,24 @@ it('notifies once for many jobs of one queue', async () => {
   expect(await heard()).toEqual(['default'])
 })
 
+it('notifies once for many jobs that are alike, and not if nobody sleeps at their queue', async () => {
+  const { db, heard } = await setupListener(await setup())
+  await fallAsleep(db, 'w1', ['default'])
+  await enqueue(db, [aJob(), aJob()], undefined, true)
+  await enqueue(db, [aJob({ queue: 'mail' }), aJob({ queue: 'mail' })], undefined, true)
+  expect(await heard()).toEqual(['default'])
+})
+
+const one = (session: Session) => enqueue(session, [aJob()])
+const alike = (session: Session) => enqueue(session, [aJob(), aJob()], undefined, true)
+const several = (session: Session) => enqueue(session, [aJob(), aJob({ task: 'another' })])
 const oldSnapshots = {
-  'notifies in a transaction at repeatable read whose snapshot is older than the sleeper': 'repeatable read',
-  'notifies in a transaction at serializable whose snapshot is older than the sleeper': 'serializable',
+  'notifies in a transaction at repeatable read whose snapshot is older than the sleeper': ['repeatable read', one],
+  'notifies in a transaction at serializable whose snapshot is older than the sleeper': ['serializable', one],
+  'notifies of jobs that are alike, also with a snapshot that is older than the sleeper': ['repeatable read', alike],
+  'notifies of several jobs, also with a snapshot that is older than the sleeper': ['repeatable read', several],
 } as const
-for (const [name, isolation] of Object.entries(oldSnapshots)) {
+for (const [name, [isolation, add]] of Object.entries(oldSnapshots)) {
   it(name, async () => {
     const { url, connect, db, heard } = await setupListener(await setup())
     const session = await Session.open({ url, connect })
@@ -62,7 +75,7 @@ for (const [name, isolation] of Object.entries(oldSnapshots)) {
     await session.query('select 1 from fencepost.job')
     await fallAsleep(db, 'w1', ['default'])
 
-    await enqueue(session, [aJob()])
+    await add(session)
     await session.commit()
 
     expect(await heard()).toEqual(['default'])

@@ -42,10 +42,10 @@ export type Fault = { readonly atMs: number } & (
 
 /** What is in the requests that commit, of each kind of process. */
 const commits: Readonly<Record<keyof typeof slots, readonly string[]>> = {
-  worker: ['; commit', '_turn\0', '_turn\0', '.advance(', '.end_step(', '.extend('],
-  producer: ['.enqueue_many(', '.enqueue_many(', '.start_run('],
+  worker: ['; commit', '_turn\0', '_turn\0', 'advance', 'end_step', 'extend'],
+  producer: ['enqueue_', 'enqueue_', 'start_run'],
   sqs: ['_sqs_send\0', '_sqs_delete\0', '_sqs_receive\0'],
-  client: ['.cancel('],
+  client: ['cancel'],
 }
 
 const quietAtStartMs = 4_000

@@ -1,0 +1,3 @@
+-- compatible-from: 6
+--
+-- enqueue_one and enqueue_alike are new: whoever calls them must not start where they are not.
