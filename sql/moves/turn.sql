@@ -108,17 +108,15 @@ begin
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
     v_asked := fencepost.clock();
     return query
-      select concat(
-        '["lease",', v_queue, ',"', c.job_id, '",', c.lease_id, ',', c.nonce, ',',
-        coalesce(array_position(p_tasks, c.task)::text, to_json(c.task)::text), ',', -- guard: turn.known_task
-        c.payload, ',',
-        floor(date_part('epoch', c.created_at) * 1000)::bigint, ',', c.lease_ms, ',',
+      select concat('["lease",', v_queue, ',"', c.job_id, '",', concat_ws(',',
+        c.lease_id, c.nonce,
+        coalesce(array_position(p_tasks, c.task)::text, to_json(c.task)::text), -- guard: turn.known_task
+        c.payload, floor(date_part('epoch', c.created_at) * 1000)::bigint, c.lease_ms,
         case when v_again then (date_part('epoch', c.expires_at - fencepost.clock()) * 1000)::integer -- guard: turn.left
-             else c.lease_ms - (select (date_part('epoch', fencepost.clock() - v_asked) * 1000)::integer) end, ',', -- guard: turn.passed (asked once, when claim has answered)
-        c.failures_max, ',', c.started::int,
+             else c.lease_ms - (select (date_part('epoch', fencepost.clock() - v_asked) * 1000)::integer) end, -- guard: turn.passed (asked once, when claim has answered)
+        c.failures_max, c.started::int,
         case when c.priority <> 0 or c.tries > 1 or c.policy is not null then -- counters begin with a second try
-          concat(',', c.priority, ',', c.tries, ',', c.failures, ',', c.losses, ',', c.releases, ',',
-                 coalesce(c.policy::text, 'null')) end,
+          concat_ws(',', c.priority, c.tries, c.failures, c.losses, c.releases, coalesce(c.policy::text, 'null')) end),
         ']')
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room

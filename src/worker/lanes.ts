@@ -19,6 +19,8 @@ interface Lane {
   rate: number
   ended: number
   /** The last claim found less than it asked for. */
+  short: boolean
+  /** And nothing has come since that one would know of. */
   dry: boolean
 }
 
@@ -48,6 +50,7 @@ export class Lanes {
       promised: 0,
       rate: 0,
       ended: 0,
+      short: false,
       dry: false,
     }))
     this.#byQueue = new Map(this.#lanes.map((lane) => [lane.queue, lane]))
@@ -129,6 +132,8 @@ export class Lanes {
       const window = lane.cap + this.#ahead(lane)
       const free = window - lane.running - lane.waiting.length - lane.asked // guard: lanes.asked
       if (free <= 0 || (lane.dry && !anyway)) continue
+      // Where there is little, one look at a time: a second one would look for what the first is about to take.
+      if (lane.short && lane.asked > 0) continue
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
       const limit = Math.min(free, Math.ceil(window / 2))
       // Half the handlers, too: jobs behind gates are never claimed ahead, and would all come with every other turn.
@@ -161,8 +166,9 @@ export class Lanes {
       lane.asked -= limit
       lane.promised -= starts
       const found = leases.reduce((count, lease) => count + (lease.queue === queue ? 1 : 0), 0)
+      lane.short = found < limit && leases.length < room
       // What came while the claim was on its way, it may have missed.
-      lane.dry = found < limit && leases.length < room && news === this.#news // guard: lanes.news
+      lane.dry = lane.short && news === this.#news // guard: lanes.news
     }
     return { dry: queues.some(({ queue }) => this.#lane(queue).dry) }
   }

@@ -1,3 +1,4 @@
+import type { TurnLease } from '../../src/store/turn.js'
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.js'
 import { readSqlFiles } from '../../src/store/sql-files.js'
@@ -163,6 +164,21 @@ it('does not believe a queue to be empty of which it heard while the claim was o
   if (claim) expect(lanes.answered(claim, [], performance.now())).toEqual({ dry: false })
 
   expect(lanes.claim(false, false)).toBeDefined()
+})
+
+it('sends one look at a time to a queue that has little', () => {
+  const lanes = new Lanes(4, { default: 4 })
+  const [one, other] = [lanes.claim(true, false), lanes.claim(true, false)]
+  for (const claim of [one, other]) if (claim) lanes.answered(claim, [], performance.now())
+  expect(other).toBeDefined() // as long as nobody knows
+
+  lanes.refill()
+  const claim = lanes.claim(false, false)
+  expect(claim).toMatchObject({ queues: [{ limit: 2 }] })
+  expect(lanes.claim(true, false)).toBeUndefined()
+
+  if (claim) lanes.answered(claim, [{ queue: 'default' }, { queue: 'default' }] as TurnLease[], performance.now())
+  expect([lanes.claim(true, false), lanes.claim(true, false)]).toMatchObject([{ room: 4 }, { room: 2 }])
 })
 
 it('claims ahead at the rate of the endings, and starts only what there are free handlers for', () => {
