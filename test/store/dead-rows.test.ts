@@ -1,10 +1,11 @@
-import { expect, it } from 'vitest'
-import { claim } from '../../src/store/lease.js'
-import { finish } from '../../src/store/settle.js'
+import { describe, expect, it } from 'vitest'
+import { type ClaimedLease, claim, extend, start } from '../../src/store/lease.js'
+import { fail, finish, release } from '../../src/store/settle.js'
 import { Session } from '../harness/session.js'
 import { setup } from '../harness/setup.js'
 
 type Table = 'ready' | 'leased'
+const few = 30
 
 async function setupDeadRows() {
   const bundle = await setup()
@@ -137,4 +138,44 @@ it('the reaper passes over dead leases once', async () => {
   expect(
     await blocks(session, 'leased', () => session.query('select * from fencepost.reap(1000, 60000)')),
   ).toBeLessThan(walk * 1.5)
+})
+
+describe('among thousands of dead leases, one is found by its key', () => {
+  /** How many blocks of `leased` a move reads that was planned while there were few. */
+  async function setupMove(move: (db: Session, lease: ClaimedLease) => Promise<unknown>): Promise<number> {
+    const bundle = await setupDeadRows()
+    const { sql, add, take, enqueueMany, doAll, keepDead, blocks } = bundle
+    const session = await Session.open(bundle)
+    await add()
+    const first = await take({ started: false })
+    await sql('vacuum analyze fencepost.leased')
+    await move(session, first)
+    await keepDead()
+    await enqueueMany(10_000)
+    await doAll()
+    await add()
+    const lease = await take({ started: false })
+    return blocks(session, 'leased', () => move(session, lease))
+  }
+
+  it('by finish', async () => {
+    expect(await setupMove((db, lease) => finish(db, [{ ...lease, resultText: '1' }]))).toBeLessThan(few)
+  })
+
+  it('by fail', async () => {
+    const failure = { errorText: '{}', delayMs: 0, final: false }
+    expect(await setupMove((db, lease) => fail(db, [{ ...lease, ...failure }]))).toBeLessThan(few)
+  })
+
+  it('by release', async () => {
+    expect(await setupMove((db, lease) => release(db, [lease], 'shutdown'))).toBeLessThan(few)
+  })
+
+  it('by start', async () => {
+    expect(await setupMove((db, lease) => start(db, [lease]))).toBeLessThan(few)
+  })
+
+  it('by extend', async () => {
+    expect(await setupMove((db, lease) => extend(db, [lease]))).toBeLessThan(few)
+  })
 })
