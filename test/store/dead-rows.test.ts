@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import { enqueue } from '../../src/store/enqueue.js'
 import { type ClaimedLease, claim, extend, start } from '../../src/store/lease.js'
 import { fail, finish, release } from '../../src/store/settle.js'
+import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
-import { setup } from '../harness/setup.js'
+import { aJob } from '../harness/setup.js'
 
-type Table = 'ready' | 'leased'
+type Table = 'ready' | 'leased' | 'waiting'
 const few = 30
 
 async function setupDeadRows() {
-  const bundle = await setup()
+  const bundle = await setupGates()
   const { db, sql } = bundle
   const enqueueMany = (jobs: number) =>
     sql(
@@ -177,5 +179,85 @@ describe('among thousands of dead leases, one is found by its key', () => {
 
   it('by extend', async () => {
     expect(await setupMove((db, lease) => extend(db, [lease]))).toBeLessThan(few)
+  })
+})
+
+describe('waiters at a gate, behind thousands that were admitted', () => {
+  const limit = 4_000
+  const slots = 5
+
+  /** All slots are taken, and some wait; a session has handed a few slots over, and knows what that has cost. */
+  async function setupWaiters() {
+    const bundle = await setupDeadRows()
+    const { db, sql, gated, turn, nudges, keepDead, blocks } = bundle
+    await keepDead()
+    await enqueue(
+      db,
+      Array.from({ length: limit }, () => aJob({ gatesText: gates({ key: 'gate:k', limit }) })),
+    )
+    while ((await nudges()).length > 0) await turn() // a thousand at a time
+    const leases = await claim(db, { queue: 'default', limit, worker: 'w1' })
+    expect(leases).toHaveLength(limit)
+    const waiting = []
+    for (let n = 0; n < 4 * slots; n++) waiting.push(await gated({ limit }))
+    const session = await Session.open(bundle)
+    const free = (count = slots) =>
+      finish(
+        session,
+        leases.splice(0, count).map((lease) => ({ ...lease, resultText: '1' })),
+      )
+    const before = await blocks(session, 'waiting', () => free())
+    expect(before).toBeGreaterThan(100)
+    // The next look from the beginning is not due before this has ended.
+    await session.query(`select set_config('fencepost_gate.marks', regexp_replace(coalesce(
+      current_setting('fencepost_gate.marks', true), ''), '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 4), false)`)
+    return {
+      ...bundle,
+      session,
+      waiting: waiting.slice(slots),
+      free,
+      admitted: async () =>
+        (await sql<{ job_id: string }>('select job_id from fencepost.ready order by priority, seq')).map(
+          (row) => row.job_id,
+        ),
+    }
+  }
+
+  it('are found where the first one was, and not by way of all', async () => {
+    const { session, blocks, free, waiting, admitted, sound } = await setupWaiters()
+    expect(await blocks(session, 'waiting', () => free())).toBeLessThan(60)
+    expect((await admitted()).slice(slots)).toEqual(waiting.slice(0, slots))
+    await sound()
+  })
+
+  it('are looked for from the beginning where that costs little', async () => {
+    const { session, sql, free, sound } = await setupWaiters()
+    await sql(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+               where datname = current_database() and state = 'idle in transaction'`)
+    await sql('vacuum fencepost.waiting')
+    await session.query(`select set_config('fencepost_gate.marks', regexp_replace(current_setting('fencepost_gate.marks'),
+      '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock())), false)`)
+    await free()
+    expect(await session.query(`select current_setting('fencepost_gate.marks') as marks`)).toEqual([{ marks: '' }])
+    await sound()
+  })
+
+  it('do not pass one that is more urgent and comes later', async () => {
+    const { gated, free, admitted, sound } = await setupWaiters()
+    const urgent = await gated({ limit }, { priority: -5 })
+    await free(1)
+    expect(await admitted()).toContain(urgent)
+    await sound()
+  })
+
+  it('are all admitted when there are slots for all, also who has come back to a place before them', async () => {
+    const { sql, free, waiting, admitted, sound, nudges } = await setupWaiters()
+    const back = waiting.at(-1) as string
+    await sql('update fencepost.job set seq = -seq where id = $1', [back])
+    await sql('update fencepost.waiting set seq = -seq where job_id = $1', [back])
+    await free(waiting.length)
+    expect((await admitted()).toSorted()).toEqual(expect.arrayContaining(waiting.toSorted()))
+    expect(await nudges()).toEqual([])
+    await sound()
   })
 })
