@@ -139,12 +139,11 @@ begin
       select r.*, coalesce(t.n, 0) as taken,
              r.held + case when r.key like 'pause:%' then 0 else coalesce(t.n, 0) end as held_now
       from room r
-      left join (select t.gate, count(*)::integer as n from taken t group by t.gate) t on t.gate = r.key
+      left join (
+        select g.key, count(*)::integer as n from taken t cross join lateral unnest(t.gates) as g(key) group by g.key
+      ) t on t.key = r.key
     )
-    select (select array_agg(row(t.job_id, t.seq, t.tries, t.releases, t.priority, t.failures, t.losses, t.failures_max,
-                                 t.losses_max, t.queue, t.task, t.gates,
-                                 t.held + case when t.gate like 'pause:%' then 0 else 1 end, t.local_limit, t.fresh)
-                             ::fencepost.ready) from taken t),
+    select (select t.taken from taken t),
            (select array_agg(row(c.key, c.held_now, c.declared_limit, c.local_limit, c.declared_seq, c.declared_by,
                                  c.disputed_by, c.set_limit, c.paused_at,
                                  case when c.paused_at is not null then null else c.room - c.taken end)::fencepost.gate)

@@ -21,7 +21,7 @@
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
--- found by the next look from the beginning: when there is nothing beyond the marks, and otherwise after 20 times
+-- found by the next look from the beginning: when there is nothing beyond the marks, and otherwise after 40 times
 -- what that look costs.
 -- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
@@ -72,6 +72,10 @@ declare
   v_below integer; -- one more than the last priority
   v_begun timestamptz;
   v_blocks bigint;
+  v_pages bigint;
+  v_far boolean;
+  v_rank_first smallint; -- where the first of all is, if it was looked for
+  v_seq_first bigint;
   v_aged bigint;
   v_passed bigint[];
   v_first fencepost.ready;
@@ -119,24 +123,36 @@ begin
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, v_tasks);
     -- Not if the clock was set back: it could be hours.
-    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '1 s' then -- guard: claim.marks
+    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '5 s' then -- guard: claim.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
   end if;
 
   loop
+    v_begun := fencepost.clock();
+    v_pages := pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
+    v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass) + v_pages;
+    v_rank_first := -32768;
+    v_seq_first := 0;
     -- (Not for messages: their ranks are turns already, and there may be thousands of them.)
     if v_ranks = '{}' and p_limit > 0 and p_visible_ms is null
       and (p_turn % 17 = 0 or p_turn is not null and ( -- guard: claim.aged
         p_limit >= 100 -- guard: claim.aged_many
         or v_mark is not null))
     then
+      -- Once past the dead rows at the head: what follows begins behind them, or each part would pass over them again.
+      select q.priority, q.seq into v_rank_first, v_seq_first
+      from fencepost.ready q where q.queue = p_queue order by q.priority, q.seq limit 1;
+      if not found then
+        v_rank_first := 32767;
+        v_seq_first := 9223372036854775807;
+      end if;
       v_passed := '{}';
       loop
         -- The first of each priority, and of these the oldest; the next one if another claim is about to take it.
         with recursive ranks as (
-          select (select q.priority from fencepost.ready q where q.queue = p_queue order by q.priority limit 1) as rank
+          select v_rank_first as rank
           union all
           select (select q.priority from fencepost.ready q where q.queue = p_queue and q.priority > k.rank
                   order by q.priority limit 1)
@@ -151,6 +167,7 @@ begin
             select *
             from fencepost.ready f
             where f.queue = p_queue and f.priority = k.rank
+              and f.seq >= case when k.rank = v_rank_first then v_seq_first else 0 end -- guard: claim.aged_head
             order by f.seq
             -- Not all of thousands that it may not take, in every turn.
             limit case when p_turn % 17 <> 0 and v_mark is null then 100 end -- guard: claim.aged_few
@@ -182,17 +199,14 @@ begin
       end if;
     end if;
 
-    v_begun := fencepost.clock();
-    v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
-              + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
     -- First suspects, who would otherwise find no room left for their group; then between one priority's mark and the next
     -- priority that has one.
     for v_range in -1 .. cardinality(v_ranks) loop
       v_suspects := v_range < 0; -- guard: claim.suspects_first
       continue when case when v_suspects then coalesce(p_suspects, 0) = 0 or v_alone <> '{}'
                          else cardinality(v_rows) >= v_free end;
-      v_rank := coalesce(v_ranks[v_range], -32768);
-      v_seq := coalesce(v_seqs[v_range], 0);
+      v_rank := coalesce(v_ranks[v_range], v_rank_first);
+      v_seq := coalesce(v_seqs[v_range], v_seq_first); -- guard: claim.head
       v_below := coalesce(v_ranks[v_range + 1]::integer, 32768); -- guard: claim.last_priority
       -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
       loop
@@ -294,8 +308,8 @@ begin
     end if;
     for v_range in 0 .. cardinality(v_ranks) loop
       exit when v_ahead <= 0;
-      v_rank := coalesce(v_ranks[v_range], -32768);
-      v_seq := coalesce(v_seqs[v_range], 0);
+      v_rank := coalesce(v_ranks[v_range], v_rank_first);
+      v_seq := coalesce(v_seqs[v_range], v_seq_first);
       v_below := coalesce(v_ranks[v_range + 1]::integer, 32768);
       if (v_rank, v_seq) <= (v_rank_last, v_seq_last) then
         v_rank := v_rank_last;
@@ -321,15 +335,19 @@ begin
     v_ranks := '{}';
     v_seqs := '{}';
   end loop;
-  v_rows := v_rows || v_alone;
 
   v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
             + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_blocks;
-  if v_mark is not null or v_blocks > 30 + 2 * cardinality(v_rows) then
+  v_pages := pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_pages;
+  -- What is dead for everyone is known to be in the index, and costs pages of that only: each holds some 200 rows.
+  v_far := v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(v_rows)
+    or v_pages > 30 + cardinality(v_rows) / 20; -- guard: claim.far
+  if v_mark is not null or v_far then
+    -- Without the suspects: what lies before one of them was not looked at.
     perform fencepost.mark_claimed(
-      p_queue, v_tasks, v_rows, v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(v_rows),
-      case when v_ranks = '{}' then fencepost.clock() - v_begun end);
+      p_queue, v_tasks, v_rows, v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end); -- guard: claim.mark_suspects
   end if;
+  v_rows := v_rows || v_alone;
 
   if v_rows = '{}' then
     return;

@@ -25,6 +25,7 @@ begin
       on l.lease_id = a.lease_id -- guard: extend.fence_lease
       and l.job_id = a.job_id -- guard: extend.fence_job
       and l.nonce = a.nonce -- guard: extend.fence_nonce
+      and l.lease_id = any (p_lease_ids) -- guard: extend.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     order by l.job_id
     for no key update of l -- guard: extend.no_key
     skip locked -- guard: extend.skip_locked
@@ -33,7 +34,7 @@ begin
     set expires_at = greatest( -- guard: extend.never_shorter
       l.expires_at, fencepost.clock() + l.lease_ms * interval '1 ms')
     from held h
-    where l.lease_id = h.lease_id
+    where l.lease_id = h.lease_id and l.lease_id = any (p_lease_ids)
     returning l.lease_id
   )
   select array_agg(e.lease_id) into v_extended from extended e;
@@ -44,5 +45,6 @@ begin
            case when l.lease_id is null then 'gone' when a.lease_id = any (v_extended) then 'extended' else 'busy' end,
            l.cancel_requested_at is not null
     from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
-    left join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce;
+    left join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce
+      and l.lease_id = any (p_lease_ids);
 end $$;

@@ -37,6 +37,7 @@ begin
     where l.lease_id = a.lease_id -- guard: fail.fence_lease
       and l.job_id = a.job_id -- guard: fail.fence_job
       and l.nonce = a.nonce -- guard: fail.fence_nonce
+      and l.lease_id = any (p_lease_ids) -- guard: fail.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     returning l.*, a.error, a.final,
               coalesce(a.delay_ms, 0) as delay_ms, -- guard: fail.no_delay
               fencepost.clock() as ended_at -- guard: fail.clock

@@ -39,6 +39,7 @@ begin
     where l.lease_id = a.lease_id -- guard: finish.fence_lease
       and l.job_id = a.job_id -- guard: finish.fence_job
       and l.nonce = a.nonce -- guard: finish.fence_nonce
+      and l.lease_id = any (p_lease_ids) -- guard: finish.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     returning l.job_id, l.lease_id, l.nonce, l.claimed_at, coalesce(l.started_at, l.claimed_at) as started_at, l.tries,
               l.releases, l.failures, l.losses, l.worker, l.cancel_requested_at, l.gates, l.overrun, a.result,
               fencepost.clock() as ended_at -- guard: finish.clock
@@ -56,7 +57,7 @@ begin
            filter (where e.tries > 1), -- guard: finish.log
          case when bool_or(e.gates is not null) then (
            select array_agg(k) -- guard: finish.slots (only of leases that this has ended)
-           from ended g cross join lateral unnest(g.gates) as k
+           from (select unnest(g.gates) as k, g.overrun from ended g) g
            where g.overrun is null or k <> all (g.overrun)) end -- guard: finish.overrun
   into v_leases, v_retried, v_freed
   from ended e;

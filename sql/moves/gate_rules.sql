@@ -1,11 +1,16 @@
 -- Small rules of gates, shared by the moves.
 
 -- gate_keys(gates) → the keys of a job's gates, in the order in which they are waited for
+-- (Nearly all have one. In SQL, or by a query, it would start an executor for each of thousands of jobs.)
 create or replace function fencepost.gate_keys(p_gates jsonb) returns text[]
-language sql immutable
+language plpgsql immutable strict
 as $$
-  select array_agg(g ->> 'key' order by n) from jsonb_array_elements(p_gates) with ordinality as a(g, n)
-$$;
+begin
+  if jsonb_array_length(p_gates) = 1 then
+    return array[p_gates -> 0 ->> 'key'];
+  end if;
+  return (select array_agg(g ->> 'key' order by n) from jsonb_array_elements(p_gates) with ordinality as a(g, n));
+end $$;
 
 -- local_limit(gates) → how many jobs of its group one process runs at a time; a group is the last gate
 create or replace function fencepost.local_limit(p_gates jsonb) returns smallint
@@ -61,4 +66,15 @@ create or replace function fencepost.halted(p_key text) returns boolean
 language sql stable
 as $$
   select p_key like 'gate: run/%' and exists (select 1 from fencepost.halt h where h.key = p_key)
+$$;
+
+-- admitted(waiter) → the row of `ready`, or of its next gate, of a job that has got the slot it waited for; what waits for the
+-- end of a pause gets none
+create or replace function fencepost.admitted(p_waiter fencepost.waiting) returns fencepost.ready
+language sql immutable
+as $$
+  select row(p_waiter.job_id, p_waiter.seq, p_waiter.tries, p_waiter.releases, p_waiter.priority, p_waiter.failures,
+             p_waiter.losses, p_waiter.failures_max, p_waiter.losses_max, p_waiter.queue, p_waiter.task, p_waiter.gates,
+             p_waiter.held + case when p_waiter.gate like 'pause:%' then 0 else 1 end, p_waiter.local_limit,
+             p_waiter.fresh)::fencepost.ready
 $$;

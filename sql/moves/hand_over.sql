@@ -14,8 +14,8 @@ as $$
 declare
   v_keys text[];
   v_counts integer[];
-  v_next fencepost.ready[];
-  v_closed fencepost.nudge[];
+  v_taken record;
+  v_calls fencepost.nudge[];
 begin
   if p_own and current_setting('transaction_isolation') = 'read committed' then -- guard: hand_over.own
     select array_agg(f.key), array_agg(f.n)
@@ -25,29 +25,25 @@ begin
     where g.paused_at is null -- guard: hand_over.paused
       and g.held <= coalesce(g.set_limit, g.declared_limit, fencepost.limit_in_force(g)); -- guard: hand_over.lowered
   end if;
-  if v_keys is not null then
-    with taken as materialized (
-      select * from fencepost.take_waiters(v_keys, v_counts)
-    )
-    select (select array_agg(row(t.job_id, t.seq, t.tries, t.releases, t.priority, t.failures, t.losses, t.failures_max,
-                                 t.losses_max, t.queue, t.task, t.gates, t.held + 1, t.local_limit, t.fresh)
-                             ::fencepost.ready) from taken t),
-           (select array_agg(row(c.key, c.n, null, null, null, null)::fencepost.nudge)
-            from (
-              select f.key, f.n - coalesce(t.n, 0) as n
-              from (select k as key, count(*)::integer as n from unnest(p_freed) as k group by k) f
-              left join (select t.gate, count(*)::integer as n from taken t group by t.gate) t on t.gate = f.key
-            ) c
-            where c.n > 0) -- guard: hand_over.close
-    into v_next, v_closed;
-    if v_next is not null then
-      return v_closed || fencepost.place(v_next);
+  v_taken := fencepost.take_waiters(v_keys, v_counts);
+  if v_taken.taken is not null then
+    v_calls := fencepost.place(v_taken.taken);
+    if cardinality(v_taken.gates) = cardinality(p_freed) then
+      return v_calls;
     end if;
-    return v_closed;
   end if;
-  return (
+  return v_calls || (
     select array_agg(row(f.key, f.n, null, null, null, null)::fencepost.nudge)
-    from (select k as key, count(*)::integer as n from unnest(p_freed) as k group by k) f
+    from (
+      select c.key, sum(c.n)::integer as n
+      from (
+        select k as key, 1 as n from unnest(p_freed) as k
+        union all
+        select k, -1 from unnest(v_taken.gates) as k
+      ) c
+      group by c.key
+    ) f
+    where f.n > 0 -- guard: hand_over.close
   );
 end $$;
 

@@ -2,7 +2,7 @@
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
--- `took`: what a look from the beginning has just cost; the next one is due after 20 times that, and a second at most.
+-- `took`: what a look from the beginning has just cost; the next one is due after 40 times that, and five seconds at most.
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
 -- Locks: none.
@@ -17,8 +17,15 @@ declare
   v_key text := fencepost.claim_key(p_queue, p_tasks);
   v_old jsonb := v_all -> v_key;
   v_marks jsonb;
+  v_ends tid[];
 begin
   if p_keep then
+    -- They come in order: if the first and the last are of one priority, so are nearly always those between, and the last
+    -- tells how far it is. Otherwise a mark stays behind, which costs the next claim a few rows more.
+    v_ends := array[p_rows[1], p_rows[cardinality(p_rows)]];
+    if (select count(distinct q.priority) from fencepost.ready q where q.ctid = any (v_ends)) = 1 then
+      p_rows := v_ends;
+    end if;
     select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', m.seq) order by m.rank) into v_marks
     from (
       select k.rank, max(k.seq) as seq
@@ -35,7 +42,7 @@ begin
   else
     v_all := v_all || jsonb_build_object(v_key, jsonb_build_object('marks', v_marks, 'until', case
       when p_took is null then v_old -> 'until'
-      else to_jsonb(extract(epoch from fencepost.clock() + least(greatest(20 * p_took, interval '100 ms'), interval '1 s'))) end));
+      else to_jsonb(extract(epoch from fencepost.clock() + least(greatest(40 * p_took, interval '100 ms'), interval '5 s'))) end));
   end if;
   -- What nobody has looked for lately is forgotten.
   select jsonb_object_agg(e.key, e.value) into v_all

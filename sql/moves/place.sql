@@ -11,6 +11,8 @@ set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_calls fencepost.nudge[];
+  v_ready integer;
+  v_paused text[];
 begin
   insert into fencepost.ready
   select j.job_id, j.seq, j.tries, j.releases, j.priority, j.failures, j.losses, j.failures_max, j.losses_max, j.queue,
@@ -18,40 +20,46 @@ begin
   from unnest(p_jobs) as j
   where j.gates is null or j.held = cardinality(j.gates) -- guard: place.all_gates
   order by j.seq;
-  if found then
+  get diagnostics v_ready = row_count;
+  if v_ready > 0 then
     perform fencepost.rouse(array(
       select distinct j.queue from unnest(p_jobs) as j where j.gates is null or j.held = cardinality(j.gates)));
   end if;
 
-  if exists (select 1 from unnest(p_jobs) as j where j.held < cardinality(j.gates)) then
-    with put as (
+  if v_ready < cardinality(p_jobs) then
+    v_paused := array(
+      select p.key from fencepost.gate p where p.paused_at is not null and p.key >= 'pause:' and p.key < 'pause;');
+    with waiter as materialized (
+      select j.*, n.next, coalesce(
+        -- Not looked for where nothing is paused: it would be a lookup for each of thousands.
+        case when v_paused <> '{}' then (
+          select p from unnest(v_paused) as p
+          where p in ('pause:queue:' || j.queue, 'pause:task:' || j.task)
+            and fencepost.may_step_aside(j.gates, j.held) -- guard: place.aside
+          order by p
+          limit 1) end,
+        n.next ->> 'key') as gate
+      from unnest(p_jobs) as j
+      join fencepost.job b on b.id = j.job_id
+      cross join lateral (select b.gates -> j.held::integer as next offset 0) n
+      where j.held < cardinality(j.gates)
+    ), put as (
       insert into fencepost.waiting
         (gate, rank, seq, job_id, since, tries, releases, priority, failures, losses, failures_max, losses_max, held,
          local_limit, fresh, on_full, queue, task, gates)
-      select coalesce(pause.key, g.next ->> 'key'),
-             case when g.next ->> 'key' like 'fifo:%' then 0 else j.priority end, -- guard: place.strict
-             j.seq, j.job_id, fencepost.clock(), j.tries, j.releases, j.priority, j.failures, j.losses, j.failures_max,
-             j.losses_max, j.held, j.local_limit, j.fresh, g.next ->> 'onFull', j.queue, j.task, j.gates
-      from unnest(p_jobs) as j
-      join fencepost.job b on b.id = j.job_id
-      cross join lateral (select b.gates -> j.held::integer as next) g
-      left join lateral (
-        select p.key from fencepost.gate p
-        where p.paused_at is not null and p.key in ('pause:queue:' || j.queue, 'pause:task:' || j.task)
-          and fencepost.may_step_aside(j.gates, j.held) -- guard: place.aside
-        order by p.key
-        limit 1
-      ) pause on true
-      where j.held < cardinality(j.gates)
-      order by j.seq
-      returning gate, seq, task, held, job_id
+      select w.gate, case when w.next ->> 'key' like 'fifo:%' then 0 else w.priority end, -- guard: place.strict
+             w.seq, w.job_id, fencepost.clock(), w.tries, w.releases, w.priority, w.failures, w.losses, w.failures_max,
+             w.losses_max, w.held, w.local_limit, w.fresh, w.next ->> 'onFull', w.queue, w.task, w.gates
+      from waiter w
+      order by w.seq
     )
-    select array_agg(row(p.gate, 0, case when p.gate = n.next ->> 'key' then (n.next ->> 'limit')::integer end,
-                         (n.next ->> 'local')::integer, p.seq, p.task)::fencepost.nudge)
+    -- Of each task the newest word on a gate: the others are not heeded.
+    select array_agg(row(c.gate, 0, case when c.gate = c.next ->> 'key' then (c.next ->> 'limit')::integer end,
+                         (c.next ->> 'local')::integer, c.seq, c.task)::fencepost.nudge)
     into v_calls
-    from put p
-    join fencepost.job b on b.id = p.job_id
-    cross join lateral (select b.gates -> p.held::integer as next) n;
+    from (
+      select distinct on (w.gate, w.task) w.gate, w.task, w.seq, w.next from waiter w order by w.gate, w.task, w.seq desc
+    ) c;
   end if;
   return v_calls;
 end $$;

@@ -35,20 +35,22 @@ begin
 
   v_step := v_now - v_beat;
   v_gap_ms := abs(extract(epoch from v_step) * 1000);
-  with cut_off as (
-    select l.lease_id, l.job_id
-    from fencepost.leased l
-    where greatest(l.lease_ms, 4 * p_every_ms) < 2 * v_gap_ms -- guard: reap.gap
-    order by l.job_id
-    for no key update skip locked -- guard: reap.skip_locked
-  )
-  update fencepost.leased l
-  set expires_at = greatest(
-    v_now + greatest(l.lease_ms, 10000) * interval '1 ms', -- guard: reap.grace
-    -- The clock went back: what was left is left, and not an hour more.
-    l.expires_at + least(v_step, interval '0')) -- guard: reap.step_back
-  from cut_off c
-  where l.lease_id = c.lease_id;
+  if 4 * p_every_ms < 2 * v_gap_ms then -- guard: reap.no_gap (or all leases, and all that were before them, are read for nothing)
+    with cut_off as (
+      select l.lease_id, l.job_id
+      from fencepost.leased l
+      where greatest(l.lease_ms, 4 * p_every_ms) < 2 * v_gap_ms -- guard: reap.gap
+      order by l.job_id
+      for no key update skip locked -- guard: reap.skip_locked
+    )
+    update fencepost.leased l
+    set expires_at = greatest(
+      v_now + greatest(l.lease_ms, 10000) * interval '1 ms', -- guard: reap.grace
+      -- The clock went back: what was left is left, and not an hour more.
+      l.expires_at + least(v_step, interval '0')) -- guard: reap.step_back
+    from cut_off c
+    where l.lease_id = c.lease_id;
+  end if;
 
   if 2 * v_gap_ms > p_dead_ms then
     update fencepost.worker w set seen_at = v_now; -- guard: reap.gap_of_workers

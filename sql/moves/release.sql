@@ -33,6 +33,7 @@ begin
     where l.lease_id = a.lease_id -- guard: release.fence_lease
       and l.job_id = a.job_id -- guard: release.fence_job
       and l.nonce = a.nonce -- guard: release.fence_nonce
+      and l.lease_id = any (p_lease_ids) -- guard: release.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     returning l.*, l.releases + 1 as releases_now, fencepost.clock() as ended_at,
               case when l.cancel_requested_at is not null then 'cancelled' -- guard: release.cancel
               end::fencepost.outcome as outcome,

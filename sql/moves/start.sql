@@ -23,6 +23,7 @@ begin
       where l.lease_id = a.lease_id -- guard: start.fence_lease
         and l.job_id = a.job_id -- guard: start.fence_job
         and l.nonce = a.nonce -- guard: start.fence_nonce
+        and l.lease_id = any (p_lease_ids) -- guard: start.by_key (planned while there were few leases, a join read all of them, and all dead ones)
       returning l.job_id, l.lease_id, l.nonce, l.cancel_requested_at is not null as cancel_requested
     )
     select a.job_id, a.lease_id, case when m.lease_id is null then 'stale' else 'started' end,

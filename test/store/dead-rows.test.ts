@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest'
+import { enqueue } from '../../src/store/enqueue.js'
+import { type ClaimedLease, claim, extend, start } from '../../src/store/lease.js'
+import { fail, finish, release } from '../../src/store/settle.js'
+import { gates, setupGates } from '../harness/gates.js'
+import { Session } from '../harness/session.js'
+import { aJob } from '../harness/setup.js'
+
+type Table = 'ready' | 'leased' | 'waiting'
+const few = 30
+
+async function setupDeadRows() {
+  const bundle = await setupGates()
+  const { db, sql } = bundle
+  const enqueueMany = (jobs: number) =>
+    sql(
+      `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('test'::text), array_agg('{}'::jsonb),
+         array_agg('default'::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(1::smallint),
+         array_agg(1::smallint), array_agg(30000))
+       from generate_series(1, $1)`,
+      [jobs],
+    )
+  const doAll = async () => {
+    const leases = await claim(db, { queue: 'default', limit: 1_000_000, worker: 'w1' })
+    await finish(
+      db,
+      leases.map((lease) => ({ ...lease, resultText: '1' })),
+    )
+  }
+  return {
+    ...bundle,
+    enqueueMany,
+    doAll,
+    /** Somebody reads for hours: what is deleted from now on stays. */
+    async keepDead() {
+      const reporter = await Session.open(bundle)
+      await reporter.begin('repeatable read')
+      await reporter.query('select 1')
+    },
+    /** How many blocks of a table and of its index something reads. */
+    async blocks(session: Session, table: Table, work: () => Promise<unknown>): Promise<number> {
+      const fetched = async () => {
+        const [row] = await session.query<{ n: number }>(
+          `select pg_stat_get_xact_blocks_fetched('fencepost.${table}'::regclass)
+                + pg_stat_get_xact_blocks_fetched('fencepost.${table}_pkey'::regclass) as n`,
+        )
+        return row?.n as number
+      }
+      await session.begin()
+      const before = await fetched()
+      await work()
+      const after = await fetched()
+      await session.commit()
+      return after - before
+    },
+  }
+}
+
+const inTurn = (session: Session, turn: number, limit: number, suspects: number | null = null) =>
+  session.query<{ job_id: string }>(
+    `select job_id from fencepost.claim('default', $2, 'w1', null, $1, false, $2, $3)`,
+    [turn, limit, suspects],
+  )
+const marksOf = async (session: Session) => {
+  const [row] = await session.query<{ marks: string | null }>(
+    `select current_setting('fencepost_claim.marks', true) as marks`,
+  )
+  return row?.marks
+}
+
+it('a claim that looks for the oldest job, too, passes over dead rows once', async () => {
+  const bundle = await setupDeadRows()
+  const { enqueueMany, doAll, keepDead, blocks } = bundle
+  await enqueueMany(100)
+  const first = await Session.open(bundle)
+  const alone = await blocks(first, 'ready', () => inTurn(first, 1, 100))
+  await keepDead()
+  await enqueueMany(10_000)
+  await doAll()
+  await enqueueMany(100)
+  const session = await Session.open(bundle)
+  const walk = await blocks(session, 'ready', () =>
+    session.query(`set local enable_seqscan = off; set local enable_bitmapscan = off;
+      select seq from fencepost.ready where queue = 'default' order by priority, seq limit 1`),
+  )
+  expect(walk).toBeGreaterThan(100)
+
+  const taken = await blocks(session, 'ready', () => inTurn(session, 2, 100))
+
+  expect(taken - alone).toBeLessThan(walk * 1.5)
+})
+
+it('a claim of many begins where it has come to, once pages of dead rows lie before that', async () => {
+  const bundle = await setupDeadRows()
+  const { enqueueMany, doAll } = bundle
+  await enqueueMany(40_000)
+  await doAll()
+  await enqueueMany(2_000)
+  const session = await Session.open(bundle)
+
+  await inTurn(session, 1, 1_000)
+
+  expect(await marksOf(session)).toMatch(/seq/)
+})
+
+it('a suspect that is claimed hides nothing that comes before it', async () => {
+  const bundle = await setupDeadRows()
+  const { sql, add, enqueueMany, doAll, keepDead } = bundle
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const [one, two, suspect, three] = [await add(), await add(), await add(), await add()]
+  await sql('update fencepost.ready set losses = 1 where job_id = $1', [suspect])
+  const session = await Session.open(bundle)
+  const ids = async (turn: number) => (await inTurn(session, turn, 1, 1)).map(({ job_id }) => job_id)
+
+  expect(await ids(1)).toEqual([one, suspect])
+  // The next look from the beginning is not due before this has ended.
+  await session.query(`select set_config('fencepost_claim.marks', regexp_replace(current_setting('fencepost_claim.marks'),
+    '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 4), false)`)
+  expect(await ids(2)).toEqual([two])
+  expect(await ids(3)).toEqual([three])
+})
+
+it('the reaper passes over dead leases once', async () => {
+  const bundle = await setupDeadRows()
+  const { enqueueMany, doAll, keepDead, blocks } = bundle
+  const session = await Session.open(bundle)
+  await session.query('select * from fencepost.reap(1000, 60000)')
+  await keepDead()
+  await enqueueMany(10_000)
+  await doAll()
+  const walk = await blocks(session, 'leased', () =>
+    session.query(`set local enable_seqscan = off; set local enable_bitmapscan = off;
+      select lease_id from fencepost.leased where expires_at < now() order by lease_id limit 1`),
+  )
+  expect(walk).toBeGreaterThan(100)
+  await session.query(`update fencepost.pulse set beat_at = beat_at - interval '50 s'`)
+
+  expect(
+    await blocks(session, 'leased', () => session.query('select * from fencepost.reap(1000, 60000)')),
+  ).toBeLessThan(walk * 1.5)
+})
+
+describe('among thousands of dead leases, one is found by its key', () => {
+  /** How many blocks of `leased` a move reads that was planned while there were few. */
+  async function setupMove(move: (db: Session, lease: ClaimedLease) => Promise<unknown>): Promise<number> {
+    const bundle = await setupDeadRows()
+    const { sql, add, take, enqueueMany, doAll, keepDead, blocks } = bundle
+    const session = await Session.open(bundle)
+    await add()
+    const first = await take({ started: false })
+    await sql('vacuum analyze fencepost.leased')
+    await move(session, first)
+    await keepDead()
+    await enqueueMany(10_000)
+    await doAll()
+    await add()
+    const lease = await take({ started: false })
+    return blocks(session, 'leased', () => move(session, lease))
+  }
+
+  it('by finish', async () => {
+    expect(await setupMove((db, lease) => finish(db, [{ ...lease, resultText: '1' }]))).toBeLessThan(few)
+  })
+
+  it('by fail', async () => {
+    const failure = { errorText: '{}', delayMs: 0, final: false }
+    expect(await setupMove((db, lease) => fail(db, [{ ...lease, ...failure }]))).toBeLessThan(few)
+  })
+
+  it('by release', async () => {
+    expect(await setupMove((db, lease) => release(db, [lease], 'shutdown'))).toBeLessThan(few)
+  })
+
+  it('by start', async () => {
+    expect(await setupMove((db, lease) => start(db, [lease]))).toBeLessThan(few)
+  })
+
+  it('by extend', async () => {
+    expect(await setupMove((db, lease) => extend(db, [lease]))).toBeLessThan(few)
+  })
+})
+
+describe('waiters at a gate, behind thousands that were admitted', () => {
+  const limit = 4_000
+  const slots = 5
+
+  /** All slots are taken, and some wait; a session has handed a few slots over, and knows what that has cost. */
+  async function setupWaiters() {
+    const bundle = await setupDeadRows()
+    const { db, sql, gated, turn, nudges, keepDead, blocks } = bundle
+    await keepDead()
+    await enqueue(
+      db,
+      Array.from({ length: limit }, () => aJob({ gatesText: gates({ key: 'gate:k', limit }) })),
+    )
+    while ((await nudges()).length > 0) await turn() // a thousand at a time
+    const leases = await claim(db, { queue: 'default', limit, worker: 'w1' })
+    expect(leases).toHaveLength(limit)
+    const waiting = []
+    for (let n = 0; n < 4 * slots; n++) waiting.push(await gated({ limit }))
+    const session = await Session.open(bundle)
+    const free = (count = slots) =>
+      finish(
+        session,
+        leases.splice(0, count).map((lease) => ({ ...lease, resultText: '1' })),
+      )
+    const before = await blocks(session, 'waiting', () => free())
+    expect(before).toBeGreaterThan(100)
+    // The next look from the beginning is not due before this has ended.
+    await session.query(`select set_config('fencepost_gate.marks', regexp_replace(coalesce(
+      current_setting('fencepost_gate.marks', true), ''), '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 4), false)`)
+    return {
+      ...bundle,
+      session,
+      waiting: waiting.slice(slots),
+      free,
+      admitted: async () =>
+        (await sql<{ job_id: string }>('select job_id from fencepost.ready order by priority, seq')).map(
+          (row) => row.job_id,
+        ),
+    }
+  }
+
+  it('are found where the first one was, and not by way of all', async () => {
+    const { session, blocks, free, waiting, admitted, sound } = await setupWaiters()
+    expect(await blocks(session, 'waiting', () => free())).toBeLessThan(60)
+    expect((await admitted()).slice(slots)).toEqual(waiting.slice(0, slots))
+    await sound()
+  })
+
+  it('are looked for from the beginning where that costs little', async () => {
+    const { session, sql, free, sound } = await setupWaiters()
+    await sql(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+               where datname = current_database() and state = 'idle in transaction'`)
+    await sql('vacuum fencepost.waiting')
+    await session.query(`select set_config('fencepost_gate.marks', regexp_replace(current_setting('fencepost_gate.marks'),
+      '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock())), false)`)
+    await free()
+    expect(await session.query(`select current_setting('fencepost_gate.marks') as marks`)).toEqual([{ marks: '' }])
+    await sound()
+  })
+
+  it('do not pass one that is more urgent and comes later', async () => {
+    const { gated, free, admitted, sound } = await setupWaiters()
+    const urgent = await gated({ limit }, { priority: -5 })
+    await free(1)
+    expect(await admitted()).toContain(urgent)
+    await sound()
+  })
+
+  it('are all admitted when there are slots for all, also who has come back to a place before them', async () => {
+    const { sql, free, waiting, admitted, sound, nudges } = await setupWaiters()
+    const back = waiting.at(-1) as string
+    await sql('update fencepost.job set seq = -seq where id = $1', [back])
+    await sql('update fencepost.waiting set seq = -seq where job_id = $1', [back])
+    await free(waiting.length)
+    expect((await admitted()).toSorted()).toEqual(expect.arrayContaining(waiting.toSorted()))
+    expect(await nudges()).toEqual([])
+    await sound()
+  })
+})
