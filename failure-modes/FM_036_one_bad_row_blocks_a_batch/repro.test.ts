@@ -32,8 +32,12 @@ tasks: [{ name: a, action: core.ask, input: { title: a } }]`
     await expect(steps.advance()).rejects.toThrow(/cannot be stored/)
     await advance(11_000)
   }
-  await steps.take()
+  const ends = async () => {
+    await steps.take()
+    return Promise.all(runs.map(async (id) => stateOf(id)))
+  }
+  const lost = expect.objectContaining({ state: 'failed', code: 'FP_ADVANCE_LOST' }) as unknown
+  await expect.poll(ends).toEqual([lost, lost, lost])
 
-  for (const id of runs) expect(await stateOf(id)).toMatchObject({ state: 'failed', code: 'FP_ADVANCE_LOST' })
   expect(await sql('select task from fencepost.task_run')).toEqual([])
 })

@@ -75,7 +75,7 @@ begin
               + pg_stat_get_xact_blocks_fetched('fencepost.waiting_pkey'::regclass) - v_blocks;
     v_far := v_blocks > 30 + 8 * cardinality(p_keys) + 4 * coalesce(cardinality(taken), 0); -- guard: take_waiters.far
     if v_far or v_stale then
-      perform fencepost.mark_waiters(p_keys, v_ranks, v_seqs, v_far, v_begun);
+      perform fencepost.mark_waiters(p_keys, v_ranks, v_seqs, v_far, fencepost.clock() - v_begun);
     end if;
     -- Nobody who waits before a mark is left out for a slot that would be closed.
     if v_ranks is not null and coalesce(cardinality(taken), 0) < (select sum(n) from unnest(p_counts) as n) then
@@ -133,17 +133,17 @@ begin
   end if;
 end $$;
 
--- mark_waiters(keys, ranks, seqs, keep, begun)
+-- mark_waiters(keys, ranks, seqs, keep, took)
 --
 -- Where the first waiters of these gates are: the session is to begin there, and not at what some old snapshot keeps. `ranks`
--- and `seqs`: where it has begun just now; null: at the beginning, at the time `begun`, and the next such look is due after 40
--- times what this one has cost, and five seconds at most. `keep`: whether marks are worth it; otherwise they are forgotten.
+-- and `seqs`: where it has begun just now; null: at the beginning, which `took` so long, and the next such look is due after 40
+-- times that, and five seconds at most. `keep`: whether marks are worth it; otherwise they are forgotten.
 -- Marks are kept of a few gates: among many, each has few dead rows. Not of strict ones, where the first is
 -- looked for among all.
 -- As with those of claims, a mark is a setting of the session, and what it hides is hidden for a moment only.
 -- Locks: none.
 create or replace function fencepost.mark_waiters(
-  p_keys text[], p_ranks smallint[], p_seqs bigint[], p_keep boolean, p_begun timestamptz
+  p_keys text[], p_ranks smallint[], p_seqs bigint[], p_keep boolean, p_took interval
 ) returns void
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -158,7 +158,7 @@ begin
       'rank', w.rank, 'seq', w.seq, 'until',
       case when k.rank is not null then v_old -> fencepost.gate_mark(k.key) -> 'until'
            else to_jsonb(extract(epoch from fencepost.clock() + least(
-             greatest(40 * (fencepost.clock() - p_begun), interval '100 ms'), interval '5 s'))) end)), '{}')
+             greatest(40 * p_took, interval '100 ms'), interval '5 s'))) end)), '{}')
     into v_marks
     from unnest(p_keys, p_ranks, p_seqs) as k(key, rank, seq)
     cross join lateral (

@@ -40,7 +40,6 @@ declare
   v_found bigint := 0;
   v_nudged boolean;
   v_called boolean;
-  v_asked timestamptz;
 begin
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
@@ -106,14 +105,12 @@ begin
     v_queue := (i - 1) % cardinality(p_queues) + 1;
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
-    v_asked := fencepost.clock();
     return query
       select concat('["lease",', v_queue, ',"', c.job_id, '",', concat_ws(',',
         c.lease_id, c.nonce,
         coalesce(array_position(p_tasks, c.task)::text, to_json(c.task)::text), -- guard: turn.known_task
         c.payload, floor(date_part('epoch', c.created_at) * 1000)::bigint, c.lease_ms,
-        case when v_again then (date_part('epoch', c.expires_at - fencepost.clock()) * 1000)::integer -- guard: turn.left
-             else c.lease_ms - (select (date_part('epoch', fencepost.clock() - v_asked) * 1000)::integer) end, -- guard: turn.passed (asked once, when claim has answered)
+        (date_part('epoch', c.expires_at - (select fencepost.clock())) * 1000)::integer, -- guard: turn.left (asked once, when claim has answered)
         c.failures_max, c.started::int,
         case when c.priority <> 0 or c.tries > 1 or c.policy is not null then -- counters begin with a second try
           concat_ws(',', c.priority, c.tries, c.failures, c.losses, c.releases, coalesce(c.policy::text, 'null')) end),
