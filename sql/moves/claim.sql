@@ -123,7 +123,7 @@ begin
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, v_tasks);
     -- Not if the clock was set back: it could be hours.
-    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '5 s' then -- guard: claim.marks
+    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '2 s' then -- guard: claim.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
@@ -343,9 +343,14 @@ begin
   v_far := v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(v_rows)
     or v_pages > 30 + cardinality(v_rows) / 20; -- guard: claim.far
   if v_mark is not null or v_far then
-    -- Without the suspects: what lies before one of them was not looked at.
+    -- Without the suspects: what lies before one of them was not looked at. And where there are gated jobs, without what was
+    -- taken ahead, which has passed them; nor beyond one whose group was full.
     perform fencepost.mark_claimed(
-      p_queue, v_tasks, v_rows, v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end); -- guard: claim.mark_suspects
+      p_queue, v_tasks,
+      case when v_full <> '{}' then '{}'
+           when v_gated then v_rows[1 + (v_aged is not null)::integer : v_taken] -- guard: claim.mark_gated
+           else v_rows end,
+      v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end); -- guard: claim.mark_suspects
   end if;
   v_rows := v_rows || v_alone;
 

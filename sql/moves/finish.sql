@@ -16,6 +16,7 @@ create or replace function fencepost.finish(
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome, duplicate boolean)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off -- guard: finish.in_order (it locks in the order of the heap)
 as $$
 #variable_conflict use_column
 declare

@@ -11,6 +11,7 @@ create or replace function fencepost.release(
 ) returns table (job_id uuid, lease_id bigint, answer text, outcome fencepost.outcome)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set enable_bitmapscan = off -- guard: release.in_order (it locks in the order of the heap)
 as $$
 #variable_conflict use_column
 declare

@@ -122,8 +122,6 @@ export class Execution implements Attempt, Finisher {
       return
     }
     this.begunAtMs = performance.now()
-    const { payload, policy } = this.lease
-    if (policy?.secrets) this.#reveal = this.#bench.events.hide(secretsIn(payload, policy.secrets))
     // guard: executor.timeout
     if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
     const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
@@ -135,8 +133,9 @@ export class Execution implements Attempt, Finisher {
   }
 
   #begin(job: RunningJob): Promise<unknown> {
-    const { task, payload } = this.lease
+    const { task, payload, policy } = this.lease
     try {
+      if (policy?.secrets) this.#reveal = this.#bench.events.hide(secretsIn(payload, policy.secrets))
       // guard: executor.input
       const checked = validated(this.#task.input, payload, `the stored input of task ${task}`)
       if (checked instanceof Promise) return checked.then((input) => this.#task.run(input, job))

@@ -15,6 +15,8 @@ interface Lane {
   /** Asked for by turns that are on their way; of these, for free handlers. */
   asked: number
   promised: number
+  /** How much this process had heard of when it last asked. */
+  askedNews: number
   /** Endings per millisecond, lately. */
   rate: number
   ended: number
@@ -48,6 +50,7 @@ export class Lanes {
       waiting: [],
       asked: 0,
       promised: 0,
+      askedNews: 0,
       rate: 0,
       ended: 0,
       short: false,
@@ -132,8 +135,9 @@ export class Lanes {
       const window = lane.cap + this.#ahead(lane)
       const free = window - lane.running - lane.waiting.length - lane.asked // guard: lanes.asked
       if (free <= 0 || (lane.dry && !anyway)) continue
-      // Where there is little, one look at a time: a second one would look for what the first is about to take.
-      if (lane.short && lane.asked > 0) continue
+      // Where there is little, one look at a time: a second one would look for what the first is about to take. But what has
+      // come since does not wait for a turn that may be waiting itself.
+      if (lane.short && lane.asked > 0 && lane.askedNews === this.#news) continue // guard: lanes.news_meanwhile
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
       const limit = Math.min(free, Math.ceil(window / 2))
       // Half the handlers, too: jobs behind gates are never claimed ahead, and would all come with every other turn.
@@ -147,6 +151,7 @@ export class Lanes {
     for (const { queue, limit, starts } of queues) {
       this.#lane(queue).asked += limit
       this.#lane(queue).promised += starts
+      this.#lane(queue).askedNews = this.#news
     }
     return { queues, room, suspect, news: this.#news }
   }

@@ -158,7 +158,9 @@ export class Turns {
       try {
         return await this.#send(words, claim, { worker, turn }, repeated) // guard: turns.same_name
       } catch (error) {
-        repeated = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN' // guard: turns.repeated
+        const isUnknown = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
+        // For as long as nobody has told what became of it. What is refused now was refused then, too.
+        repeated = (repeated || isUnknown) && !isRefusedData(error) // guard: turns.repeated
         if (!repeated) {
           // Asked again later, with what there is room for then.
           if (claim) this.#options.receive([], claim, performance.now(), false) // guard: turns.claim_dropped

@@ -320,7 +320,6 @@ export class Worker {
     this.#ended = 0
     this.#released = 0
     clearTimeout(this.#waitTimer)
-    clearTimeout(this.#markTimer)
     this.#stopHearing()
     const unbegun = [...this.#lanes.drop(), ...this.#suspect.stop()]
     const drained = within(this.#graceMs, this.#quiet()) // guard: worker.grace_max
@@ -329,6 +328,7 @@ export class Worker {
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
     for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
     await drained // guard: worker.grace
+    clearTimeout(this.#markTimer) // not before: what runs on in the grace period is marked
     const finished = this.#ended
     for (const execution of this.#held) this.#giveBack(execution, 'shutdown')
     const toldAll = await within(lastWordsMsMax, this.#turns.rest()) // guard: worker.last_words

@@ -68,6 +68,11 @@ const marksOf = async (session: Session) => {
   return row?.marks
 }
 
+/** The next look from the beginning is not due before the test has ended. */
+const putOffNextLook = (session: Session) =>
+  session.query(`select set_config('fencepost_claim.marks', regexp_replace(current_setting('fencepost_claim.marks'),
+    '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+
 it('a claim that looks for the oldest job, too, passes over dead rows once', async () => {
   const bundle = await setupDeadRows()
   const { enqueueMany, doAll, keepDead, blocks } = bundle
@@ -103,6 +108,30 @@ it('a claim of many begins where it has come to, once pages of dead rows lie bef
   expect(await marksOf(session)).toMatch(/seq/)
 })
 
+it('gated jobs that were passed by what is claimed ahead are not hidden', async () => {
+  const bundle = await setupDeadRows()
+  const { add, enqueueMany, doAll, keepDead } = bundle
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const gated = await add({ gatesText: gates({ key: 'gate:one' }) })
+  const next = await add({ gatesText: gates({ key: 'gate:two' }) })
+  await enqueueMany(200)
+  const session = await Session.open(bundle)
+  // For one free handler, and a hundred ahead of it.
+  const ids = async (turn: number) =>
+    (
+      await session.query<{ job_id: string }>(
+        `select job_id from fencepost.claim('default', 100, 'w1', null, $1, false, 1, 0)`,
+        [turn],
+      )
+    ).map(({ job_id }) => job_id)
+
+  expect((await ids(1)).slice(0, 1)).toEqual([gated])
+  await putOffNextLook(session)
+  expect((await ids(2)).slice(0, 1)).toEqual([next])
+})
+
 it('a suspect that is claimed hides nothing that comes before it', async () => {
   const bundle = await setupDeadRows()
   const { sql, add, enqueueMany, doAll, keepDead } = bundle
@@ -115,9 +144,7 @@ it('a suspect that is claimed hides nothing that comes before it', async () => {
   const ids = async (turn: number) => (await inTurn(session, turn, 1, 1)).map(({ job_id }) => job_id)
 
   expect(await ids(1)).toEqual([one, suspect])
-  // The next look from the beginning is not due before this has ended.
-  await session.query(`select set_config('fencepost_claim.marks', regexp_replace(current_setting('fencepost_claim.marks'),
-    '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 4), false)`)
+  await putOffNextLook(session)
   expect(await ids(2)).toEqual([two])
   expect(await ids(3)).toEqual([three])
 })
