@@ -1,7 +1,7 @@
 -- sqs_send(server, queue, keys, ids, payloads, sizes, delays_ms, ranks, groups, dedup_ids, dedup_given, fresh)
 --   → (n, answer, message_id, seq, rank)
 --
--- Move: ∅ → delayed or place(), by enqueue_many, together with a row of the ledger for each entry, if the server writes it.
+-- Move: ∅ → delayed or place(), by enqueue_many (enqueue_alike where nothing is special), together with a row of the ledger for each entry, if the server writes it.
 -- A try that comes again finds its row there first, before anything is checked: it gets the answer that was given, and
 -- nothing is touched, whatever has become of the message, and whatever limit was changed since.
 -- `ranks`: of standard queues whose messages have groups, how many of its group are before it, as far as the server knows.
@@ -104,12 +104,21 @@ begin
     and (v_ledger = 'off' or v_ledger = 'on' -- guard: sqs_send.all_kept
       and cardinality(v_new) = cardinality(p_keys)); -- guard: sqs_send.all_new
   if v_all then
+    v_first := coalesce(v_first, 0::smallint); -- guard: sqs_send.all_ranks
+    if p_fresh -- guard: sqs_send.alike_fresh
+      and v_delay_ms = 0 and coalesce((select max(d) from unnest(p_delays_ms) as d), 0) = 0 -- guard: sqs_send.alike_delay
+    then
+      perform fencepost.enqueue_alike(
+        p_ids, array_to_json(p_payloads), p_queue, p_queue, v_first, v_failures, 5::smallint, 30000);
+      return query select null::integer, 'sent', null::uuid, null::bigint, null::smallint;
+      return;
+    end if;
     if v_delay_ms <> 0 then
       v_delays_ms := array(
         select coalesce(d.ms, v_delay_ms) from unnest(p_delays_ms) with ordinality as d(ms, n) order by d.n);
     end if;
     v_queues := array_fill(p_queue, array[cardinality(p_ids)]);
-    v_ranks := array_fill(coalesce(v_first, 0::smallint), array[cardinality(p_ids)]); -- guard: sqs_send.all_ranks
+    v_ranks := array_fill(v_first, array[cardinality(p_ids)]);
     v_budgets := array_fill(v_failures, array[cardinality(p_ids)]);
     v_losses := array_fill(5::smallint, array[cardinality(p_ids)]);
     v_leases_ms := array_fill(30000, array[cardinality(p_ids)]);
