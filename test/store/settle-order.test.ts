@@ -6,57 +6,61 @@ import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { setup } from '../harness/setup.js'
 
-const moves: Record<string, (session: Session, fences: readonly Fence[]) => Promise<unknown>> = {
-  finish: (session, fences) =>
+async function locksInOrder(move: (session: Session, fences: readonly Fence[]) => Promise<unknown>): Promise<void> {
+  const { url, connect, db, sql } = await setup()
+  await sql(
+    `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('test'::text), array_agg('{}'::jsonb),
+       array_agg('default'::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(1::smallint),
+       array_agg(1::smallint), array_agg(30000))
+     from generate_series(1, 300)`,
+  )
+  const leases = await claim(db, { queue: 'default', limit: 300, worker: 'w1' })
+  // Every other one lies behind all others now.
+  await sql(`create table moved as select * from fencepost.leased where lease_id % 2 = 1`)
+  await sql(`delete from fencepost.leased where lease_id % 2 = 1`)
+  await sql(`insert into fencepost.leased select * from moved`)
+  const fences = leases.filter((_, n) => n % 15 < 2).toReversed()
+  const middle = fences[Math.floor(fences.length / 2)] as Fence
+  const [mover, holder, onlooker] = [
+    await Session.open({ url, connect }),
+    await Session.open({ url, connect }),
+    await Session.open({ url, connect }),
+  ]
+  await mover.query('set random_page_cost = 1000') // so that the order of the heap looks best on every version
+  await holder.begin()
+  await holder.query('select 1 from fencepost.leased where lease_id = $1 for update', [middle.leaseId])
+  const moved = move(mover, fences)
+  await untilBlocked(sql, mover.pid, moved)
+
+  const free = await onlooker.query<{ lease_id: number }>(
+    'select lease_id from fencepost.leased where lease_id = any ($1) order by lease_id for update skip locked',
+    [fences.map(({ leaseId }) => leaseId)],
+  )
+
+  const behind = fences.map(({ leaseId }) => leaseId).filter((leaseId) => leaseId > middle.leaseId)
+  expect(free.map(({ lease_id }) => lease_id)).toEqual(behind.toSorted((a, b) => a - b))
+  await holder.commit()
+  await moved
+}
+
+// On a table that nobody has analyzed.
+it('finish locks leases in their order, not in that of the heap', () =>
+  locksInOrder((session, fences) =>
     finish(
       session,
       fences.map((fence) => ({ ...fence, resultText: '1' })),
     ),
-  fail: (session, fences) =>
+  ))
+
+it('fail locks leases in their order, not in that of the heap', () =>
+  locksInOrder((session, fences) =>
     fail(
       session,
       fences.map((fence) => ({ ...fence, errorText: '1', delayMs: 0, final: false })),
     ),
-  release: (session, fences) => release(session, fences, 'shutdown'),
-  start,
-}
+  ))
 
-it.each(Object.keys(moves))(
-  '%s locks leases in their order, not in that of a table that nobody has analyzed',
-  async (name) => {
-    const { url, connect, db, sql } = await setup()
-    await sql(
-      `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('test'::text), array_agg('{}'::jsonb),
-         array_agg('default'::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(1::smallint),
-         array_agg(1::smallint), array_agg(30000))
-       from generate_series(1, 300)`,
-    )
-    const leases = await claim(db, { queue: 'default', limit: 300, worker: 'w1' })
-    // Every other one lies behind all others now.
-    await sql(`create table moved as select * from fencepost.leased where lease_id % 2 = 1`)
-    await sql(`delete from fencepost.leased where lease_id % 2 = 1`)
-    await sql(`insert into fencepost.leased select * from moved`)
-    const fences = leases.filter((_, n) => n % 15 < 2).toReversed()
-    const middle = fences[Math.floor(fences.length / 2)] as Fence
-    const [mover, holder, onlooker] = [
-      await Session.open({ url, connect }),
-      await Session.open({ url, connect }),
-      await Session.open({ url, connect }),
-    ]
-    await mover.query('set random_page_cost = 1000') // so that the order of the heap looks best on every version
-    await holder.begin()
-    await holder.query('select 1 from fencepost.leased where lease_id = $1 for update', [middle.leaseId])
-    const moved = (moves[name] as (typeof moves)[string])(mover, fences)
-    await untilBlocked(sql, mover.pid, moved)
+it('release locks leases in their order, not in that of the heap', () =>
+  locksInOrder((session, fences) => release(session, fences, 'shutdown')))
 
-    const free = await onlooker.query<{ lease_id: number }>(
-      'select lease_id from fencepost.leased where lease_id = any ($1) order by lease_id for update skip locked',
-      [fences.map(({ leaseId }) => leaseId)],
-    )
-
-    const behind = fences.map(({ leaseId }) => leaseId).filter((leaseId) => leaseId > middle.leaseId)
-    expect(free.map(({ lease_id }) => lease_id)).toEqual(behind.toSorted((a, b) => a - b))
-    await holder.commit()
-    await moved
-  },
-)
+it('start locks leases in their order, not in that of the heap', () => locksInOrder(start))
