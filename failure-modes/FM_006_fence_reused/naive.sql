@@ -2,12 +2,12 @@
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
   p_again boolean default false, p_start integer default 0, p_suspects integer default null,
-  p_visible_ms integer default null, p_tries_max integer default null
+  p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null
 ) returns table (
   job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
   failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
   expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb, seq bigint,
-  dead_from text, first_claimed_at timestamptz
+  dead_from text, first_claimed_at timestamptz, told text
 )
 language plpgsql
 as $$
@@ -31,6 +31,6 @@ begin
     )
     select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false, j.policy,
-           l.seq, null::text, l.claimed_at
+           l.seq, null::text, l.claimed_at, null::text
     from put l join fencepost.job j on j.id = l.job_id;
 end $$;

@@ -30,20 +30,23 @@ declare
   v_answers text[];
   v_freed text[];
 begin
-  perform fencepost.durable(); -- guard: finish.durable
+  if current_setting('synchronous_commit') = 'off' then -- guard: finish.durable
+    perform fencepost.durable();
+  end if;
   with asked as (
-    select * from unnest(p_job_ids, p_lease_ids, p_nonces, p_results) as a(job_id, lease_id, nonce, result)
+    -- Only what is sorted is a column: each of the others would be put together and taken apart again for every lease.
+    select a.lease_id, a.n from unnest(p_lease_ids) with ordinality as a(lease_id, n)
     order by a.lease_id -- guard: finish.lock_order
   ), ended as (
     delete from fencepost.leased l
     using asked a -- guard: finish.fence
     where l.lease_id = a.lease_id -- guard: finish.fence_lease
-      and l.job_id = a.job_id -- guard: finish.fence_job
-      and l.nonce = a.nonce -- guard: finish.fence_nonce
+      and l.job_id = p_job_ids[a.n] -- guard: finish.fence_job
+      and l.nonce = p_nonces[a.n] -- guard: finish.fence_nonce
       and l.lease_id = any (p_lease_ids) -- guard: finish.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     returning l.job_id, l.lease_id, l.nonce, l.claimed_at, coalesce(l.started_at, l.claimed_at) as started_at, l.tries,
-              l.releases, l.failures, l.losses, l.worker, l.cancel_requested_at, l.gates, l.overrun, a.result,
-              fencepost.clock() as ended_at -- guard: finish.clock
+              l.releases, l.failures, l.losses, l.worker, l.cancel_requested_at, l.gates, l.overrun,
+              p_results[a.n] as result, fencepost.clock() as ended_at -- guard: finish.clock
   ), put as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,

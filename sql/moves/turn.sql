@@ -57,8 +57,7 @@ begin
     return query
       select json_build_array('finish', f.job_id, f.lease_id, f.answer, f.outcome, f.duplicate)::text
       from fencepost.finish(
-        p_finish_jobs, p_finish_leases, p_finish_nonces,
-        coalesce(p_results, array_fill('null'::jsonb, array[cardinality(p_finish_leases)])), true, true) f
+        p_finish_jobs, p_finish_leases, p_finish_nonces, p_results, true, true) f
       where f.answer <> 'finished' or f.duplicate;
   end if;
 
@@ -106,18 +105,11 @@ begin
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
     return query
-      select concat('["lease",', v_queue, ',"', c.job_id, '",', concat_ws(',',
-        c.lease_id, c.nonce,
-        coalesce(array_position(p_tasks, c.task)::text, to_json(c.task)::text), -- guard: turn.known_task
-        c.payload, floor(date_part('epoch', c.created_at) * 1000)::bigint, c.lease_ms,
-        (date_part('epoch', c.expires_at - (select fencepost.clock())) * 1000)::integer, -- guard: turn.left (asked once, when claim has answered)
-        c.failures_max, c.started::int,
-        case when c.priority <> 0 or c.tries > 1 or c.policy is not null then -- counters begin with a second try
-          concat_ws(',', c.priority, c.tries, c.failures, c.losses, c.releases, coalesce(c.policy::text, 'null')) end),
-        ']')
+      select c.told
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
-        v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end) c;
+        v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
+        p_told => v_queue) c;
     get diagnostics v_taken = row_count;
     v_room := v_room - v_taken;
     v_found := v_found + case when p_again and i <= cardinality(p_queues) then v_taken else 0 end;

@@ -140,9 +140,8 @@ export class Lanes {
       if (lane.short && lane.asked > 0 && lane.askedNews === this.#news) continue // guard: lanes.news_meanwhile
       // Half the window at most: while one turn's jobs run, the other turn brings the next.
       const limit = Math.min(free, Math.ceil(window / 2))
-      // Half the handlers, too: jobs behind gates are never claimed ahead, and would all come with every other turn.
       const idle = lane.cap - lane.running - lane.waiting.length - lane.promised
-      const starts = Math.max(0, Math.min(limit, handlers, idle, Math.ceil(lane.cap / 2))) // guard: lanes.starts
+      const starts = Math.max(0, Math.min(limit, handlers, idle)) // guard: lanes.starts
       handlers -= starts
       queues.push({ queue: lane.queue, limit, starts })
     }

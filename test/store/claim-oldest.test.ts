@@ -75,14 +75,6 @@ it('is not taken among others if its worker died under it', async () => {
   expect(await oldest(db)).toEqual([other])
 })
 
-it('is not taken ahead if it is behind a gate: it would hold its slot in a line', async () => {
-  const { db, add, gated } = await setupGates()
-  await gated({}, little)
-  const plain = await add()
-
-  expect(await oldest(db, { start: 0 })).toEqual([plain])
-})
-
 it('is not taken if the process has no room left for its group', async () => {
   const { db, add, sql } = await setupGates()
   for (const worker of ['w1', 'w2']) await sql(`select fencepost.register($1, 1, 'h', '0', '{}', '{}')`, [worker])

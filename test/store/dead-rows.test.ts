@@ -108,28 +108,25 @@ it('a claim of many begins where it has come to, once pages of dead rows lie bef
   expect(await marksOf(session)).toMatch(/seq/)
 })
 
-it('gated jobs that were passed by what is claimed ahead are not hidden', async () => {
+it('a job whose group was full is not hidden by the mark of what was taken behind it', async () => {
   const bundle = await setupDeadRows()
-  const { add, enqueueMany, doAll, keepDead } = bundle
+  const { sql, add, enqueueMany, doAll, keepDead } = bundle
+  await sql(`select fencepost.register('w1', 1, 'h', '0', '{}', '{}')`)
   await keepDead()
   await enqueueMany(5_000)
   await doAll()
-  const gated = await add({ gatesText: gates({ key: 'gate:one' }) })
-  const next = await add({ gatesText: gates({ key: 'gate:two' }) })
-  await enqueueMany(200)
+  const grouped = { gatesText: gates({ key: 'group:g', limit: 5, local: 1 }) }
+  const [one, two] = [await add(grouped), await add(grouped)]
+  const plain = [await add(), await add()]
   const session = await Session.open(bundle)
-  // For one free handler, and a hundred ahead of it.
-  const ids = async (turn: number) =>
-    (
-      await session.query<{ job_id: string }>(
-        `select job_id from fencepost.claim('default', 100, 'w1', null, $1, false, 1, 0)`,
-        [turn],
-      )
-    ).map(({ job_id }) => job_id)
+  const ids = async (turn: number) => (await inTurn(session, turn, 2, 0)).map(({ job_id }) => job_id)
 
-  expect((await ids(1)).slice(0, 1)).toEqual([gated])
-  await putOffNextLook(session)
-  expect((await ids(2)).slice(0, 1)).toEqual([next])
+  expect(await ids(1)).toEqual([one, plain[0]])
+  await sql('delete from fencepost.leased where job_id = $1', [one])
+  await session.query(`select set_config('fencepost_claim.marks', regexp_replace(
+    coalesce(current_setting('fencepost_claim.marks', true), ''),
+    '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+  expect(await ids(2)).toEqual([two, plain[1]])
 })
 
 it('a suspect that is claimed hides nothing that comes before it', async () => {

@@ -99,7 +99,7 @@ it('is no fault if a worker goes and leaves more admitted than the others can ru
   await sound()
 })
 
-it('is not claimed ahead of free handlers, and holds no slot in a line', async () => {
+it('is claimed ahead of free handlers like any other, unstarted and in its order', async () => {
   const { db, gated, add, emptyTurn } = await setupGroup()
   const [a, b] = [await gated({ limit: 5 }), await gated({ limit: 5 })]
   const free = await add()
@@ -108,8 +108,11 @@ it('is not claimed ahead of free handlers, and holds no slot in a line', async (
     claim: { queues: [{ queue: 'default', limit: 3, starts: 1 }], room: 3, suspect: false },
     tasks: ['test'],
   })
-  expect(leases.map(({ jobId }) => jobId)).toEqual([a, free])
-  expect(b).toBeDefined()
+  expect(leases.map(({ jobId, started }) => [jobId, started])).toEqual([
+    [a, true],
+    [b, false],
+    [free, false],
+  ])
 })
 
 it('holds to the limit of all processes and of each', async () => {

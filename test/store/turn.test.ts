@@ -385,7 +385,7 @@ it('tells of a lease what is not as it usually is', async () => {
   ])
 })
 
-it('stores the results of a turn, whether all of them are null or some', async () => {
+it('stores the results of a turn, and nothing if all of them are null', async () => {
   const { db, add, take, sql } = await setup()
   for (let n = 0; n < 4; n++) await add()
   const leases = [await take(), await take(), await take(), await take()]
@@ -395,8 +395,8 @@ it('stores the results of a turn, whether all of them are null or some', async (
   await turn(db, { finish: results(['null', '{"a": 1}']) })
 
   expect(await sql('select result::text from fencepost.finished order by lease_id')).toEqual([
-    { result: 'null' },
-    { result: 'null' },
+    { result: null },
+    { result: null },
     { result: 'null' },
     { result: '{"a": 1}' },
   ])

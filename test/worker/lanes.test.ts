@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.js'
 import { anything, door, next, setupWorker } from './setup.js'
@@ -157,17 +158,20 @@ it('runs such a job also if there is always something else to do', async () => {
   await take()
   await loseAll()
   let isDone = false
+  let begun = () => {}
   const suspect = task('suspect', { input: anything, run: () => void (isDone = true) })
+  // Each ends when the next one has begun, so that the worker is never idle by itself; or when that is not claimed.
   const endless = task('endless', {
     input: anything,
     run: async (): Promise<void> => {
-      if (!isDone) await fp.enqueue(endless, null)
+      begun()
+      if (isDone) return
+      const nextBegun = new Promise<void>((resolve) => (begun = resolve))
+      await fp.enqueue(endless, null)
+      await Promise.race([nextBegun, pause(1_000)])
     },
   })
-  await fp.enqueueMany(
-    endless,
-    Array.from({ length: 20 }, () => ({ input: null })),
-  )
+  await fp.enqueue(endless, null)
 
   await fp.work([suspect, endless], { ...soon, concurrency: 4 })
 
