@@ -39,6 +39,10 @@ async function setupClaims() {
     session,
     claims,
     enqueuePile,
+    /** In so many seconds a claim that finds nothing beyond the marks may look from the beginning again. */
+    lookNext: (seconds: number) =>
+      session.query(`select set_config('fencepost_claim.marks', regexp_replace(current_setting('fencepost_claim.marks'),
+        '"next": [0-9.]+', '"next": ' || extract(epoch from fencepost.clock()) + ${seconds}), false)`),
     /** All of the pile is claimed, and an old snapshot keeps it; the session has seen what that costs. */
     async deadPile() {
       await enqueuePile()
@@ -89,11 +93,27 @@ it('FM_039: a claim begins where the one before it has come to, and its cost doe
 })
 
 it('FM_039: a job that comes back to a place before the marks is found when there is nothing beyond them', async () => {
-  const { claims, deadPile, db } = await setupClaims()
+  const { claims, deadPile, lookNext, db } = await setupClaims()
   const [old] = await deadPile()
   await release(db, [old as NonNullable<typeof old>], 'shutdown')
+  await lookNext(-0.001)
 
   expect((await claims()).ids).toEqual([old?.jobId])
+})
+
+it('FM_039: a claim that finds nothing does not look from the beginning each time, and says so', async () => {
+  const { session, claims, deadPile, lookNext } = await setupClaims()
+  await deadPile()
+  await lookNext(0.9)
+
+  const { ids, blocks } = await claims()
+
+  expect(ids).toEqual([])
+  expect(blocks).toBeLessThan(few)
+  expect(
+    await session.query(`select told from fencepost.claim('default', 1, 'w1', p_told => 1)`),
+    'its worker is to look again before it sleeps',
+  ).toEqual([{ told: '["unseen"]' }])
 })
 
 it('FM_039: and under load, when a look from the beginning is due', async () => {

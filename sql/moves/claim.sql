@@ -19,7 +19,8 @@
 -- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
--- other column: twenty columns of a row would be put together and taken apart once more for each lease.
+-- other column: twenty columns of a row would be put together and taken apart once more for each lease. It is also told if
+-- nothing was found, and not everything was looked at.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
@@ -94,6 +95,10 @@ begin
     p_queue, p_limit, p_worker, v_tasks, p_turn, p_suspects, p_tries_max,
     p_turn is not null and p_limit > 0 and p_visible_ms is null); -- guard: claim.aged
   if v_picked.rows = '{}' then
+    if v_picked.unseen and p_told is not null and p_limit > 0 then
+      told := '["unseen"]'; -- guard: claim.unseen
+      return next;
+    end if;
     return;
   end if;
   if p_start < cardinality(v_picked.rows) then

@@ -2,7 +2,8 @@
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
--- `took`: what a look from the beginning has just cost; the next one is due after 40 times that, and two seconds at most.
+-- `took`: what a look from the beginning has just cost; the next one is due after 40 times that, and two seconds at most
+-- (`until`), or, where there is nothing beyond the marks, after 20 times that, and one second at most (`next`).
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
 -- Locks: none.
@@ -40,9 +41,12 @@ begin
   if v_marks is null or jsonb_array_length(v_marks) > 16 then
     v_all := v_all - v_key;
   else
-    v_all := v_all || jsonb_build_object(v_key, jsonb_build_object('marks', v_marks, 'until', case
-      when p_took is null then v_old -> 'until'
-      else to_jsonb(extract(epoch from fencepost.clock() + least(greatest(40 * p_took, interval '100 ms'), interval '2 s'))) end));
+    v_all := v_all || jsonb_build_object(v_key, case
+      when p_took is null then v_old || jsonb_build_object('marks', v_marks)
+      else jsonb_build_object(
+        'marks', v_marks,
+        'until', extract(epoch from fencepost.clock() + least(greatest(40 * p_took, interval '100 ms'), interval '2 s')),
+        'next', extract(epoch from fencepost.clock() + least(20 * p_took, interval '1 s'))) end);
   end if;
   -- What nobody has looked for lately is forgotten.
   select jsonb_object_agg(e.key, e.value) into v_all

@@ -1,4 +1,4 @@
--- pick(queue, limit, worker, tasks, turn, suspects, tries_max, aged) → (rows, aged)
+-- pick(queue, limit, worker, tasks, turn, suspects, tries_max, aged) → (rows, aged, unseen)
 --
 -- A part of claim: which rows of `ready` it is to take, in the order in which they are to run, locked. At most `limit` of
 -- them, by priority (smaller first) and then by seq; behind them up to `suspects` jobs with losses, none of which is among the
@@ -8,13 +8,13 @@
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
--- found by the next look from the beginning: when there is nothing beyond the marks, and otherwise after 40 times
--- what that look costs.
+-- found by the next look from the beginning: after 20 times what that look costs (a second at most) if there is nothing
+-- beyond the marks, and otherwise after 40 times. `unseen`: nothing was found beyond the marks, and that look was not due.
 -- It sets nothing: it is called by claim only, and planned under the settings of that.
 -- Locks: rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.pick(
   p_queue text, p_limit integer, p_worker text, p_tasks text[], p_turn bigint, p_suspects integer, p_tries_max integer,
-  p_aged boolean, out rows tid[], out aged bigint
+  p_aged boolean, out rows tid[], out aged bigint, out unseen boolean
 )
 language plpgsql
 as $$
@@ -202,6 +202,8 @@ begin
       end loop;
     end loop;
     exit when v_ranks = '{}' or rows <> '{}' or v_alone <> '{}'; -- guard: pick.from_the_beginning
+    unseen := to_timestamp((v_mark ->> 'next')::double precision) - v_begun between interval '0' and interval '1 s';
+    exit when unseen; -- guard: pick.not_again
     v_ranks := '{}';
     v_seqs := '{}';
   end loop;
@@ -212,7 +214,7 @@ begin
   -- What is dead for everyone is known to be in the index, and costs pages of that only: each holds some 200 rows.
   v_far := v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(rows)
     or v_pages > 30 + cardinality(rows) / 20; -- guard: pick.far
-  if v_mark is not null or v_far then
+  if (v_mark is not null or v_far) and (rows <> '{}' or v_ranks = '{}') then
     -- Without the suspects: what lies before one of them was not looked at. Nor beyond a job whose group was full.
     perform fencepost.mark_claimed(
       p_queue, p_tasks, case when v_full = '{}' then rows else '{}' end, -- guard: pick.mark_full

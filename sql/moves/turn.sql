@@ -13,6 +13,7 @@
 --   ["start", job, lease, answer, cancel requested]: if not plainly `started`
 --   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: at READ COMMITTED, which this turn is not)
 --   ["called"]: some run has something to do
+--   ["unseen"]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again soon
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.

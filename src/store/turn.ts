@@ -42,7 +42,7 @@ export interface TurnAnswer {
   readonly release: readonly Settled<ReleaseAnswer>[]
   readonly start: readonly { jobId: string; leaseId: number; answer: 'started' | 'stale'; cancelRequested: boolean }[]
   readonly leases: readonly TurnLease[]
-  /** Some gate has to be looked at again. */
+  /** Something has to be looked at again soon: a gate, or what is ready and lies before where this turn has looked. */
   readonly nudged: boolean
   /** Some run of a workflow has something to do. */
   readonly called: boolean
@@ -87,6 +87,7 @@ type Told =
   | ['start', jobId: string, leaseId: number, answer: 'started' | 'stale', cancelRequested: boolean]
   | ['nudged', 'isolation' | null]
   | ['called']
+  | ['unseen']
 
 const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $5::uuid[], $6::bigint[], $7::bigint[], $8::jsonb[],
@@ -156,6 +157,9 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
       case 'nudged':
         answer.nudged = true
         if (told[1] === 'isolation') db.sayReadCommitted() // guard: turn.isolation
+        break
+      case 'unseen':
+        answer.nudged = true
         break
       case 'called':
         answer.called = true

@@ -85,7 +85,7 @@ export class Lookout {
     this.#lookMs = lookMsMin
   }
 
-  /** A claim brought less than it asked for. `nudged`: some gate was locked, and is to be looked at again before a sleep. */
+  /** A claim brought less than it asked for. `nudged`: something was not looked at, and has to be before a sleep. */
   nothing(foundSome: boolean, nudged: boolean): void {
     if (foundSome) this.#lookMs = lookMsMin
     else if (nudged) this.#lookMs = Math.min(this.#lookMs, restlessMs / 2)
