@@ -2,16 +2,11 @@
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
   p_again boolean default false, p_start integer default 0, p_suspects integer default null,
-  p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null
-) returns table (
-  job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
-  failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb, seq bigint,
-  dead_from text, first_claimed_at timestamptz, told text
-)
+  p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null,
+  p_paused boolean default true
+) returns setof fencepost.claimed
 language plpgsql
 as $$
-#variable_conflict use_column
 begin
   return query
     with taken as (

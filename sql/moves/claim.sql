@@ -1,4 +1,4 @@
--- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told)
+-- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told, paused)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
 --      claimed_at, expires_at, lease_ms, created_at, started, policy, seq, dead_from, first_claimed_at, told)
 --
@@ -20,29 +20,26 @@
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
 -- other column: twenty columns of a row would be put together and taken apart once more for each lease. It is also told if
--- nothing was found, and not everything was looked at.
+-- nothing was found, and not everything was looked at. The turn has the lock on its name already.
+-- `paused`: whether anything is, if the caller has looked; otherwise it is looked for.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
 -- Locks: an advisory lock on (worker, turn), then rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
   p_again boolean default false, p_start integer default 0, p_suspects integer default null,
-  p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null
-) returns table (
-  job_id uuid, lease_id bigint, nonce bigint, task text, payload jsonb, queue text, priority smallint, tries integer,
-  failures smallint, losses smallint, releases integer, failures_max smallint, claimed_at timestamptz,
-  expires_at timestamptz, lease_ms integer, created_at timestamptz, started boolean, policy jsonb, seq bigint,
-  dead_from text, first_claimed_at timestamptz, told text
-)
+  p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null,
+  p_paused boolean default true
+) returns setof fencepost.claimed
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
 set enable_bitmapscan = off -- guard: claim.in_order (before statistics are made, all that is ready was read and sorted)
 as $$
-#variable_conflict use_column
 declare
   v_tasks text[] := p_tasks;
   v_paused text[];
   v_picked record;
+  v_told fencepost.claimed;
   v_rank_last smallint := 32767; -- the last that is born started
   v_seq_last bigint := 9223372036854775807;
   v_now timestamptz;
@@ -52,7 +49,9 @@ begin
     perform fencepost.durable();
   end if;
   if p_turn is not null then
-    perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: claim.turn
+    if p_told is null then
+      perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: claim.turn
+    end if;
     if p_again then -- guard: claim.again
       return query
         select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
@@ -74,7 +73,9 @@ begin
     end if;
   end if;
 
-  select array_agg(g.key) into v_paused from fencepost.gate g where g.paused_at is not null;
+  if p_paused then
+    select array_agg(g.key) into v_paused from fencepost.gate g where g.paused_at is not null;
+  end if;
   if v_paused is not null then
     if 'pause:queue:' || p_queue = any (v_paused) then -- guard: claim.paused_queue
       return;
@@ -96,8 +97,8 @@ begin
     p_turn is not null and p_limit > 0 and p_visible_ms is null); -- guard: claim.aged
   if v_picked.rows = '{}' then
     if v_picked.unseen and p_told is not null and p_limit > 0 then
-      told := '["unseen"]'; -- guard: claim.unseen
-      return next;
+      v_told.told := '["unseen"]'; -- guard: claim.unseen
+      return next v_told;
     end if;
     return;
   end if;

@@ -41,6 +41,7 @@ declare
   v_found bigint := 0;
   v_nudged boolean;
   v_called boolean;
+  v_paused boolean;
 begin
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
@@ -85,19 +86,23 @@ begin
       where s.answer <> 'started' or s.cancel_requested;
   end if;
 
-  select exists (select 1 from fencepost.nudge), exists (select 1 from fencepost.call) into v_nudged, v_called;
+  select exists (select 1 from fencepost.nudge), exists (select 1 from fencepost.call),
+         exists (select 1 from fencepost.gate g where g.paused_at is not null)
+  into v_nudged, v_called, v_paused;
   if v_nudged and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
     return next json_build_array(
       'nudged', case when current_setting('transaction_isolation') <> 'read committed' then 'isolation' end)::text;
   end if;
 
-  if v_called and exists (
-    select 1 from fencepost.call c
-    join fencepost.run r on r.id = c.run_id
-    where r.ended_at is null and r.state <> 'paused' and (r.busy_until is null or r.busy_until < fencepost.clock())
-      and (r.state <> 'running' or r.needs <@ p_tasks)
-  ) then
-    return next '["called"]';
+  if v_called then -- not in one with the next: that would be planned, and begun, for nothing
+    if exists (
+      select 1 from fencepost.call c
+      join fencepost.run r on r.id = c.run_id
+      where r.ended_at is null and r.state <> 'paused' and (r.busy_until is null or r.busy_until < fencepost.clock())
+        and (r.state <> 'running' or r.needs <@ p_tasks)
+    ) then
+      return next '["called"]';
+    end if;
   end if;
 
   for i in 1 .. coalesce(cardinality(p_queues), 0) * (1 + p_again::int) loop
@@ -110,7 +115,7 @@ begin
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
-        p_told => v_queue) c;
+        p_told => v_queue, p_paused => v_paused) c;
     get diagnostics v_taken = row_count;
     v_room := v_room - v_taken;
     v_found := v_found + case when p_again and i <= cardinality(p_queues) then v_taken else 0 end;
