@@ -43,7 +43,7 @@ declare
   v_called boolean;
   v_paused boolean;
 begin
-  perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn));
+  perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: turn.first_try
   if (p_finish_leases is not null)::int + (p_fail_leases is not null)::int + (p_release_leases is not null)::int
      + (p_start_leases is not null)::int > 1
      or p_release_leases is not null then -- for each reason there is a call of its own
