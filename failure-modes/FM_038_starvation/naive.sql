@@ -1,2 +1,2 @@
 -- By priority, and by nothing else.
-select fencepost.lab_replace('fencepost.claim', 'and (p_turn % 17 = 0 or', 'and false and (p_turn % 17 = 0 or');
+select fencepost.lab_replace('fencepost.pick', 'and (p_turn % 17 = 0 or', 'and false and (p_turn % 17 = 0 or');

@@ -96,25 +96,47 @@ it('FM_039: a claim begins where the one before it has come to, and its cost doe
 })
 
 it('FM_039: a job that comes back to a place before the marks is found when there is nothing beyond them', async () => {
-  const { claims, deadPile, lookNext, db } = await setupClaims()
+  const { claims, deadPile, db } = await setupClaims()
   const [old] = await deadPile()
   await release(db, [old as NonNullable<typeof old>], 'shutdown')
-  await lookNext(-0.001)
 
   expect((await claims()).ids).toEqual([old?.jobId])
 })
 
 it('FM_039: a claim that finds nothing does not look from the beginning each time, and says so', async () => {
-  const { session, deadPile, fetched, lookNext } = await setupClaims()
+  const { add, session, claims, deadPile, fetched, lookNext } = await setupClaims()
   await deadPile()
+  await claims() // looks from the beginning, and finds nothing
+  const elsewhere = await add({ queue: 'other' })
   await lookNext(0.95)
 
   await session.begin()
   const before = await fetched()
-  const told = await session.query(`select told from fencepost.claim('default', 1, 'w1', p_told => 1)`)
+  const told = await session.query<{ turn: string }>(`select fencepost.turn('w1', 1, false, null,
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+    '{default,other}', '{1,1}', '{1,1}', 1, false)`)
 
   expect((await fetched()) - before).toBeLessThan(few)
-  expect(told, 'its worker is to look again before it sleeps').toEqual([{ told: '["unseen"]' }])
+  const [unseen, lease] = told.map(({ turn }) => JSON.parse(turn) as unknown[])
+  expect(unseen, 'its worker is to look again then').toEqual(['unseen', expect.any(Number)])
+  expect(unseen?.[1]).toBeLessThanOrEqual(1_000)
+  expect(lease?.[2], 'and takes what there is room for elsewhere').toBe(elsewhere)
+})
+
+it('FM_039: many jobs that come back before the marks are claimed one after the other', async () => {
+  const { claims, deadPile, db, session } = await setupClaims()
+  const leases = await deadPile()
+  const back = leases.slice(4_000, 4_020)
+  await release(db, back, 'shutdown')
+  await session.query(`select set_config('fencepost_claim.marks',
+    regexp_replace(current_setting('fencepost_claim.marks'), '"until": [0-9.]+', '"until": 0'), false)`)
+
+  const first = await claims()
+  const next = [await claims(), await claims(), await claims(), await claims(), await claims()]
+
+  expect([first, ...next].flatMap(({ ids }) => ids)).toEqual(back.slice(0, 6).map(({ jobId }) => jobId))
+  // One of them may have been due to begin at the beginning.
+  expect(next.filter(({ blocks }) => blocks < few).length).toBeGreaterThanOrEqual(4)
 })
 
 it('FM_039: and under load, when a look from the beginning is due', async () => {

@@ -19,8 +19,8 @@
 -- `visible_ms`: the lease lasts that long and has no heartbeat, and a nonce of its own that nobody can guess (sqs_receive).
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
--- other column: twenty columns of a row would be put together and taken apart once more for each lease. It is also told if
--- nothing was found, and not everything was looked at. The turn has the lock on its name already.
+-- other column: twenty columns of a row would be put together and taken apart once more for each lease. The turn has the lock
+-- on its name already, and is told by a setting (`fencepost_claim.unseen_ms`) if nothing was found and it has to look again.
 -- `paused`: whether anything is, if the caller has looked; otherwise it is looked for.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
@@ -39,7 +39,6 @@ declare
   v_tasks text[] := p_tasks;
   v_paused text[];
   v_picked record;
-  v_told fencepost.claimed;
   v_rank_last smallint := 32767; -- the last that is born started
   v_seq_last bigint := 9223372036854775807;
   v_now timestamptz;
@@ -72,6 +71,9 @@ begin
       end if;
     end if;
   end if;
+  if p_limit = 0 then
+    return;
+  end if;
 
   if p_paused then
     select array_agg(g.key) into v_paused from fencepost.gate g where g.paused_at is not null;
@@ -94,11 +96,11 @@ begin
 
   v_picked := fencepost.pick(
     p_queue, p_limit, p_worker, v_tasks, p_turn, p_suspects, p_tries_max,
-    p_turn is not null and p_limit > 0 and p_visible_ms is null); -- guard: claim.aged
+    p_turn is not null and p_visible_ms is null, p_told is not null); -- guard: claim.aged
   if v_picked.rows = '{}' then
-    if v_picked.unseen and p_told is not null and p_limit > 0 then
-      v_told.told := '["unseen"]'; -- guard: claim.unseen
-      return next v_told;
+    -- By a setting of this transaction: a row of the answer would be counted among the leases.
+    if v_picked.unseen_ms is not null then
+      perform set_config('fencepost_claim.unseen_ms', v_picked.unseen_ms::text, true); -- guard: claim.unseen
     end if;
     return;
   end if;
@@ -150,7 +152,8 @@ begin
              case when l.started then v_now end, p_turn,
              l.lease_ms, l.tries, l.releases, l.priority, l.failures, l.losses, l.failures_max, l.losses_max, p_queue,
              l.task, p_worker, l.gates, l.held, l.local_limit,
-             case when l.asked_gates @? '$[*].overrunMs' then v_now + fencepost.overrun_ms(l.asked_gates) * interval '1 ms' end,
+             case when (l.started or p_told is null) and l.asked_gates @? '$[*].overrunMs' then -- guard: claim.overrun_started
+               v_now + fencepost.overrun_ms(l.asked_gates) * interval '1 ms' end,
              v_now + p_visible_ms * interval '1 ms'
       from leases l
     )

@@ -7,6 +7,7 @@
 -- `duplicate`: another attempt of this job has reported success, too. (Of a first try that finishes nothing is looked up:
 --   an attempt unknown to us, after a failover, that reported success before it is found by `fencepost audit`.)
 -- A cancel that was requested and not yet honoured loses: the work is done, and saying otherwise would be a lie.
+-- A result that is null is not stored.
 -- `own`: this statement is all of its transaction, and may hand slots over and admit others through their gates.
 -- `quiet`: if all is as it should be (each `finished`, none a duplicate), nothing is answered.
 -- Locks: lease rows in order of lease_id; a first try still in flight is waited for. Then those of admit().
@@ -46,7 +47,7 @@ begin
       and l.lease_id = any (p_lease_ids) -- guard: finish.by_key (planned while there were few leases, a join read all of them, and all dead ones)
     returning l.job_id, l.lease_id, l.nonce, l.claimed_at, coalesce(l.started_at, l.claimed_at) as started_at, l.tries,
               l.releases, l.failures, l.losses, l.worker, l.cancel_requested_at, l.gates, l.overrun,
-              p_results[a.n] as result, fencepost.clock() as ended_at -- guard: finish.clock
+              nullif(p_results[a.n], 'null') as result, fencepost.clock() as ended_at -- guard: finish.clock
   ), put as (
     insert into fencepost.finished
       (job_id, lease_id, nonce, finished_at, started_at, outcome, tries, releases, failures, losses, worker, reason,

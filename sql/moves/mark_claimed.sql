@@ -1,14 +1,16 @@
--- mark_claimed(queue, tasks, rows, keep, took)
+-- mark_claimed(queue, tasks, rows, keep, took, full)
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
 -- `took`: what a look from the beginning has just cost; the next one is due after 40 times that, and two seconds at most
--- (`until`), or, where there is nothing beyond the marks, after 20 times that, and one second at most (`next`).
+-- (`until`). If it has found nothing, and there is nothing beyond the marks, after 20 times that, and one second at most (`next`).
+-- `full`: it found as much as it was to take. There may be more where that was: the next claim begins there, and not at an
+-- older mark beyond it.
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
 -- Locks: none.
 create or replace function fencepost.mark_claimed(
-  p_queue text, p_tasks text[], p_rows tid[], p_keep boolean, p_took interval
+  p_queue text, p_tasks text[], p_rows tid[], p_keep boolean, p_took interval, p_full boolean
 ) returns void
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -27,13 +29,17 @@ begin
     if (select count(distinct q.priority) from fencepost.ready q where q.ctid = any (v_ends)) = 1 then
       p_rows := v_ends;
     end if;
+    with taken as (
+      select q.priority as rank, max(q.seq) as seq from fencepost.ready q where q.ctid = any (p_rows) group by q.priority
+    )
     select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', m.seq) order by m.rank) into v_marks
     from (
       select k.rank, max(k.seq) as seq
       from (
-        select q.priority as rank, q.seq from fencepost.ready q where q.ctid = any (p_rows)
+        select t.rank, t.seq from taken t
         union all
         select o.rank, o.seq from jsonb_to_recordset(v_old -> 'marks') as o(rank smallint, seq bigint)
+        where p_took is null or not p_full or o.rank not in (select t.rank from taken t) -- guard: mark_claimed.full
       ) k
       group by k.rank
     ) m;
@@ -46,7 +52,7 @@ begin
       else jsonb_build_object(
         'marks', v_marks,
         'until', extract(epoch from fencepost.clock() + least(greatest(40 * p_took, interval '100 ms'), interval '2 s')),
-        'next', extract(epoch from fencepost.clock() + least(20 * p_took, interval '1 s'))) end);
+        'next', case when p_rows = '{}' then extract(epoch from fencepost.clock() + least(20 * p_took, interval '1 s')) end) end);
   end if;
   -- What nobody has looked for lately is forgotten.
   select jsonb_object_agg(e.key, e.value) into v_all

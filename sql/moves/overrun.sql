@@ -1,6 +1,6 @@
 -- overrun(limit) → (job_id, lease_id, key)
 --
--- A slot that its holder has held for longer than its gate's `overrun` allows is given to the next: the lease is marked,
+-- A slot whose holder has run for longer than its gate's `overrun` allows is given to the next: the lease is marked,
 -- and no longer counted. Its end then frees nothing there.
 -- Locks: lease rows, skipping locked ones. Then those of admit().
 create or replace function fencepost.overrun(p_limit integer default 1000)
@@ -18,7 +18,7 @@ begin
   perform fencepost.durable(); -- guard: overrun.durable
   with late as (
     -- What is locked is told, not what the snapshot shows: another may have marked this lease a moment ago.
-    select l.lease_id, l.job_id, l.claimed_at, l.overrun
+    select l.lease_id, l.job_id, coalesce(l.started_at, l.claimed_at) as since, l.overrun
     from fencepost.leased l
     where l.overrun_at <= v_now
     order by l.overrun_at
@@ -27,10 +27,10 @@ begin
   ), judged as (
     select l.lease_id, l.job_id, l.overrun,
            array(select g ->> 'key' from jsonb_array_elements(j.gates) as g
-                 where l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms' <= v_now) as over,
-           (select min(l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms')
+                 where l.since + (g ->> 'overrunMs')::bigint * interval '1 ms' <= v_now) as over,
+           (select min(l.since + (g ->> 'overrunMs')::bigint * interval '1 ms')
             from jsonb_array_elements(j.gates) as g
-            where l.claimed_at + (g ->> 'overrunMs')::bigint * interval '1 ms' > v_now) as next_at
+            where l.since + (g ->> 'overrunMs')::bigint * interval '1 ms' > v_now) as next_at
     from late l -- guard: overrun.locked_row
     join fencepost.job j on j.id = l.job_id
   ), marked as (

@@ -1,4 +1,4 @@
--- pick(queue, limit, worker, tasks, turn, suspects, tries_max, aged) → (rows, aged, unseen)
+-- pick(queue, limit, worker, tasks, turn, suspects, tries_max, aged, later) → (rows, aged, unseen_ms)
 --
 -- A part of claim: which rows of `ready` it is to take, in the order in which they are to run, locked. At most `limit` of
 -- them, by priority (smaller first) and then by seq; behind them up to `suspects` jobs with losses, none of which is among the
@@ -8,13 +8,14 @@
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
--- found by the next look from the beginning: after 20 times what that look costs (a second at most) if there is nothing
--- beyond the marks, and otherwise after 40 times. `unseen`: nothing was found beyond the marks, and that look was not due.
+-- found by the next look from the beginning: after 40 times what that look costs, or as soon as there is nothing
+-- beyond the marks; unless one has just found nothing, either, and the caller can come back `later`: then after 20 times. In
+-- so many milliseconds (`unseen_ms`) it is to do so.
 -- It sets nothing: it is called by claim only, and planned under the settings of that.
 -- Locks: rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.pick(
   p_queue text, p_limit integer, p_worker text, p_tasks text[], p_turn bigint, p_suspects integer, p_tries_max integer,
-  p_aged boolean, out rows tid[], out aged bigint, out unseen boolean
+  p_aged boolean, p_later boolean, out rows tid[], out aged bigint, out unseen_ms integer
 )
 language plpgsql
 as $$
@@ -202,8 +203,9 @@ begin
       end loop;
     end loop;
     exit when v_ranks = '{}' or rows <> '{}' or v_alone <> '{}'; -- guard: pick.from_the_beginning
-    unseen := to_timestamp((v_mark ->> 'next')::double precision) - v_begun between interval '0' and interval '1 s';
-    exit when unseen; -- guard: pick.not_again
+    unseen_ms := ceil(1000 * ((v_mark ->> 'next')::double precision - extract(epoch from v_begun)));
+    exit when p_later and unseen_ms between 1 and 1000; -- guard: pick.not_again (nor if the clock was set back)
+    unseen_ms := null;
     v_ranks := '{}';
     v_seqs := '{}';
   end loop;
@@ -215,10 +217,15 @@ begin
   v_far := v_ranks <> '{}' or v_blocks > 30 + 2 * cardinality(rows)
     or v_pages > 30 + cardinality(rows) / 20; -- guard: pick.far
   if (v_mark is not null or v_far) and (rows <> '{}' or v_ranks = '{}') then
-    -- Without the suspects: what lies before one of them was not looked at. Nor beyond a job whose group was full.
+    -- Without the suspects and the oldest: what lies before one of them was not looked at. Nor beyond a job of a group that
+    -- was full, or that could not be counted.
     perform fencepost.mark_claimed(
-      p_queue, p_tasks, case when v_full = '{}' then rows else '{}' end, -- guard: pick.mark_full
-      v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end);
+      p_queue, p_tasks,
+      case when v_full = '{}' -- guard: pick.mark_full
+             and v_local -- guard: pick.mark_uncounted
+           then rows[1 + (aged is not null)::integer :] else '{}' end, -- guard: pick.mark_aged
+      v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end,
+      cardinality(rows) >= p_limit);
   end if;
   rows := rows || v_alone; -- guard: pick.mark_suspects
 end $$;

@@ -1,6 +1,7 @@
 -- start(job_ids, lease_ids, nonces) → (job_id, lease_id, answer, cancel_requested)
 --
--- Marks leases as started, before their handlers run: a lease that is lost later costs its job a loss only if it was.
+-- Marks leases as started, before their handlers run: a lease that is lost later costs its job a loss only if it was. And
+-- from then on its time with a gate counts (see overrun).
 -- Answers: `started` (also when asked again); `stale` if the lease is gone: the handler must not run.
 -- Locks: the lease rows.
 create or replace function fencepost.start(
@@ -19,7 +20,10 @@ begin
       order by a.lease_id -- guard: start.lock_order
     ), marked as (
       update fencepost.leased l
-      set started_at = coalesce(l.started_at, fencepost.clock()) -- guard: start.first
+      set started_at = coalesce(l.started_at, fencepost.clock()), -- guard: start.first
+          overrun_at = case when l.started_at is null and l.gates is not null then ( -- guard: start.overrun
+            select fencepost.clock() + fencepost.overrun_ms(j.gates) * interval '1 ms'
+            from fencepost.job j where j.id = l.job_id and j.gates @? '$[*].overrunMs') else l.overrun_at end
       from asked a -- guard: start.fence
       where l.lease_id = a.lease_id -- guard: start.fence_lease
         and l.job_id = a.job_id -- guard: start.fence_job

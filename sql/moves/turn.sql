@@ -13,7 +13,7 @@
 --   ["start", job, lease, answer, cancel requested]: if not plainly `started`
 --   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: at READ COMMITTED, which this turn is not)
 --   ["called"]: some run has something to do
---   ["unseen"]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again soon
+--   ["unseen", ms]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again then
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
@@ -117,6 +117,10 @@ begin
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
         p_told => v_queue, p_paused => v_paused) c;
     get diagnostics v_taken = row_count;
+    if v_taken = 0 and current_setting('fencepost_claim.unseen_ms', true) <> '' then
+      return next json_build_array('unseen', current_setting('fencepost_claim.unseen_ms')::integer)::text; -- guard: turn.unseen
+      perform set_config('fencepost_claim.unseen_ms', '', true);
+    end if;
     v_room := v_room - v_taken;
     v_found := v_found + case when p_again and i <= cardinality(p_queues) then v_taken else 0 end;
   end loop;

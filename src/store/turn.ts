@@ -42,8 +42,10 @@ export interface TurnAnswer {
   readonly release: readonly Settled<ReleaseAnswer>[]
   readonly start: readonly { jobId: string; leaseId: number; answer: 'started' | 'stale'; cancelRequested: boolean }[]
   readonly leases: readonly TurnLease[]
-  /** Something has to be looked at again soon: a gate, or what is ready and lies before where this turn has looked. */
+  /** Some gate has to be looked at again. */
   readonly nudged: boolean
+  /** In so many milliseconds what is ready has to be looked at again: this turn found nothing, and did not look everywhere. */
+  readonly unseenMs: number | undefined
   /** Some run of a workflow has something to do. */
   readonly called: boolean
   /** By this process's clock: the last try, if there were several. */
@@ -87,7 +89,7 @@ type Told =
   | ['start', jobId: string, leaseId: number, answer: 'started' | 'stale', cancelRequested: boolean]
   | ['nudged', 'isolation' | null]
   | ['called']
-  | ['unseen']
+  | ['unseen', ms: number]
 
 const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $5::uuid[], $6::bigint[], $7::bigint[], $8::jsonb[],
@@ -133,6 +135,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     start: [],
     leases: [],
     nudged: false,
+    unseenMs: undefined,
     called: false,
     sentAtMs,
   } as Answer
@@ -159,7 +162,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
         if (told[1] === 'isolation') db.sayReadCommitted() // guard: turn.isolation
         break
       case 'unseen':
-        answer.nudged = true
+        answer.unseenMs = Math.min(told[1], answer.unseenMs ?? told[1])
         break
       case 'called':
         answer.called = true

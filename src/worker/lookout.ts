@@ -42,6 +42,8 @@ export class Lookout {
   readonly #options: LookoutOptions
   readonly #listener: Pick<Listener, 'close'> | undefined
   #timer: NodeJS.Timeout | undefined
+  /** When that goes off. */
+  #lookAtMs = 0
   #lookMs = lookMsMin
   #asleepAs: string | undefined
   /** Looks are short while a transaction older than this may have missed the sleeper. */
@@ -85,14 +87,21 @@ export class Lookout {
     this.#lookMs = lookMsMin
   }
 
-  /** A claim brought less than it asked for. `nudged`: something was not looked at, and has to be before a sleep. */
-  nothing(foundSome: boolean, nudged: boolean): void {
+  /**
+   * A claim brought less than it asked for. `nudged`: some gate was locked, and is to be looked at again before a sleep.
+   * `unseenMs`: it did not look everywhere; in so many milliseconds it will, once, however long the worker sleeps otherwise.
+   */
+  nothing(foundSome: boolean, nudged: boolean, unseenMs = Number.POSITIVE_INFINITY): void {
     if (foundSome) this.#lookMs = lookMsMin
     else if (nudged) this.#lookMs = Math.min(this.#lookMs, restlessMs / 2)
-    if (this.#timer !== undefined || this.#stopped) return
+    const inMs = Math.min(this.#lookMs, unseenMs) // guard: lookout.in_time
+    const atMs = performance.now() + inMs
+    if (this.#stopped || (this.#timer !== undefined && this.#lookAtMs <= atMs)) return
+    clearTimeout(this.#timer)
+    this.#lookAtMs = atMs
     this.#timer = setTimeout(() => {
       this.#looking = this.#next()
-    }, this.#lookMs)
+    }, inMs)
   }
 
   async #next(): Promise<void> {

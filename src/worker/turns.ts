@@ -5,7 +5,7 @@ import type { Fence } from '../job/places.js'
 import type { Database } from '../store/database.js'
 import { isRefusedData } from '../store/database-errors.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from '../store/settle.js'
-import { type Release, takeTurn, type Turn, type TurnAnswer, type TurnLease } from '../store/turn.js'
+import { type Release, takeTurn, type Turn, type TurnAnswer } from '../store/turn.js'
 
 /** While one turn is on its way, the next one gathers; with a third, each would only carry less. */
 const turnsAtOnce = 2
@@ -16,6 +16,9 @@ const pauseMsMax = 2_000
 
 /** What a turn asks for. `news`: how much this process had heard of when it asked. */
 export type Claim = Turn['claim'] & { readonly news: number }
+
+/** What a turn has to say to who asked for jobs. */
+export type Claimed = Pick<TurnAnswer, 'leases' | 'nudged' | 'unseenMs' | 'sentAtMs'>
 
 /** A job whose handler runs, and whose lease is not yet marked as started. */
 export interface Unmarked {
@@ -51,7 +54,7 @@ export interface TurnsOptions {
   /** Leases whose handlers have begun without a mark, and run on: they are marked with the next turn. */
   readonly unmarked: () => readonly Unmarked[]
   /** What a claim brought: nothing, if its turn failed. */
-  readonly receive: (leases: readonly TurnLease[], claim: Claim, sentAtMs: number, nudged: boolean) => void
+  readonly receive: (claim: Claim, answer: Claimed) => void
   /** Some run of a workflow has something to do. */
   readonly onCalled: () => void
 }
@@ -163,7 +166,7 @@ export class Turns {
         repeated = (repeated || isUnknown) && !isRefusedData(error) // guard: turns.repeated
         if (!repeated) {
           // Asked again later, with what there is room for then.
-          if (claim) this.#options.receive([], claim, performance.now(), false) // guard: turns.claim_dropped
+          if (claim) this.#options.receive(claim, nothingClaimed()) // guard: turns.claim_dropped
           claim = undefined
           turn = ++this.#number
         }
@@ -208,11 +211,15 @@ export class Turns {
     const answer = await takeTurn(db, said, repeated)
     tell(words, answer)
     if (answer.called) this.#options.onCalled()
-    if (claim) receive(answer.leases, claim, answer.sentAtMs, answer.nudged)
+    if (claim) receive(claim, answer)
   }
 }
 
 const nothing: Claim = { queues: [], room: 0, suspect: false, news: 0 }
+
+function nothingClaimed(): Claimed {
+  return { leases: [], nudged: false, unseenMs: undefined, sentAtMs: performance.now() }
+}
 
 /** How many words fit into one turn: a message to the database must not outgrow what either side can hold. */
 function saidAtOnce(words: readonly Word[]): number {

@@ -18,7 +18,7 @@ import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
 import { Suspect } from './suspect.js'
-import { type Claim, Turns } from './turns.js'
+import { type Claim, type Claimed, Turns } from './turns.js'
 
 export interface WorkOptions {
   /** How many handlers run at the same time in this worker. */
@@ -122,7 +122,7 @@ export class Worker {
       tasks: [...this.#tasks.keys()],
       ask: (anyway) => this.#ask(anyway),
       unmarked: () => this.#takeUnmarked(),
-      receive: (leases, claim, sentAtMs, nudged) => this.#receive(leases, claim, sentAtMs, nudged),
+      receive: (claim, answer) => this.#receive(claim, answer),
       onCalled: () => this.#advancer.call(),
     })
     this.#suspect = new Suspect({
@@ -201,12 +201,13 @@ export class Worker {
     return claim
   }
 
-  #receive(leases: readonly TurnLease[], claim: Claim, sentAtMs: number, nudged: boolean): void {
+  #receive(claim: Claim, { leases, nudged, unseenMs, sentAtMs }: Claimed): void {
     this.#suspect.answered(claim)
     const { dry } = this.#lanes.answered(claim, leases, sentAtMs)
     for (const lease of leases) this.#accept(lease, sentAtMs)
     this.#suspect.runWhenAlone()
-    if (dry) this.#lookout.nothing(leases.length > 0, nudged)
+    if (dry)
+      this.#lookout.nothing(leases.length > 0, nudged, unseenMs) // guard: worker.unseen
     else this.#lookout.found()
   }
 

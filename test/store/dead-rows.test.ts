@@ -70,7 +70,8 @@ const marksOf = async (session: Session) => {
 
 /** The next look from the beginning is not due before the test has ended. */
 const putOffNextLook = (session: Session) =>
-  session.query(`select set_config('fencepost_claim.marks', regexp_replace(current_setting('fencepost_claim.marks'),
+  session.query(`select set_config('fencepost_claim.marks', regexp_replace(
+    coalesce(current_setting('fencepost_claim.marks', true), ''),
     '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
 
 it('a claim that looks for the oldest job, too, passes over dead rows once', async () => {
@@ -123,10 +124,48 @@ it('a job whose group was full is not hidden by the mark of what was taken behin
 
   expect(await ids(1)).toEqual([one, plain[0]])
   await sql('delete from fencepost.leased where job_id = $1', [one])
-  await session.query(`select set_config('fencepost_claim.marks', regexp_replace(
-    coalesce(current_setting('fencepost_claim.marks', true), ''),
-    '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+  await putOffNextLook(session)
   expect(await ids(2)).toEqual([two, plain[1]])
+})
+
+it('jobs of a group that another claim of the process was counting are not hidden by the mark of what was taken behind them', async () => {
+  const bundle = await setupDeadRows()
+  const { sql, add, enqueueMany, doAll, keepDead } = bundle
+  await sql(`select fencepost.register('w1', 1, 'h', '0', '{}', '{}')`)
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const grouped = { gatesText: gates({ key: 'group:g', limit: 5, local: 5 }) }
+  const [one, two] = [await add(grouped), await add(grouped)]
+  const plain = [await add(), await add()]
+  const [session, other] = [await Session.open(bundle), await Session.open(bundle)]
+  const ids = async (by: Session, turn: number) => (await inTurn(by, turn, 1, 0)).map(({ job_id }) => job_id)
+
+  await other.begin()
+  expect(await ids(other, 1)).toEqual([one])
+  expect(await ids(session, 2)).toEqual([plain[0]])
+  await other.commit()
+  await putOffNextLook(session)
+  expect(await ids(session, 3)).toEqual([two])
+})
+
+it('the oldest job hides nothing that comes before it', async () => {
+  const bundle = await setupDeadRows()
+  const { sql, add, enqueueMany, doAll, keepDead } = bundle
+  await sql(`select fencepost.register('w1', 1, 'h', '0', '{}', '{}')`)
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const grouped = { gatesText: gates({ key: 'group:g', limit: 5, local: 5 }) }
+  const [one, two] = [await add(grouped), await add(grouped)]
+  const plain = [await add(), await add()]
+  const session = await Session.open(bundle)
+  const ids = async (turn: number) => (await inTurn(session, turn, 2, 0)).map(({ job_id }) => job_id)
+
+  // Of a group none is taken for being the oldest: its process may have no room for it.
+  expect(await ids(17)).toEqual([plain[0], one])
+  await putOffNextLook(session)
+  expect(await ids(18)).toEqual([two, plain[1]])
 })
 
 it('a suspect that is claimed hides nothing that comes before it', async () => {

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { markOverrun } from '../../src/store/control.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { fail, finish, park, release } from '../../src/store/settle.js'
+import { takeTurn } from '../../src/store/turn.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { pauseScansOfLeased } from '../harness/scan-pause.js'
@@ -65,6 +66,26 @@ it('frees nothing when the late one parks', async () => {
 })
 
 const two = { gatesText: gates({ key: 'gate:a', overrunMs: 1_000 }, { key: 'gate:b', overrunMs: 10_000 }) }
+
+it('counts from when the job is marked as started, and not from when it was claimed ahead', async () => {
+  const { db, gated, places, advance, emptyTurn } = await setupGates()
+  const ids = [await gated(late), await gated(late)] as const
+  const claimed = await takeTurn(db, {
+    ...emptyTurn('w1'),
+    claim: { queues: [{ queue: 'default', limit: 5, starts: 0 }], room: 5, suspect: false },
+    tasks: ['test'],
+  })
+  await advance(2_000)
+  expect(await markOverrun(db)).toEqual([])
+
+  await takeTurn(db, { ...emptyTurn('w1'), start: claimed.leases })
+  await advance(500)
+  expect(await markOverrun(db)).toEqual([])
+  await advance(600)
+
+  expect(await markOverrun(db)).toMatchObject([{ jobId: ids[0], key: 'gate:k' }])
+  expect(await places(...ids)).toEqual(['leased', 'ready'])
+})
 
 it('counts each gate by its own time', async () => {
   const { db, add, takeAll, advance, places, gate, sound } = await setupGates()

@@ -401,7 +401,7 @@ it('tells of a lease what is not as it usually is', async () => {
   ])
 })
 
-it('stores the results of a turn, and nothing if all of them are null', async () => {
+it('stores the results of a turn, and nothing for those that are null', async () => {
   const { db, add, take, sql } = await setup()
   for (let n = 0; n < 4; n++) await add()
   const leases = [await take(), await take(), await take(), await take()]
@@ -413,7 +413,7 @@ it('stores the results of a turn, and nothing if all of them are null', async ()
   expect(await sql('select result::text from fencepost.finished order by lease_id')).toEqual([
     { result: null },
     { result: null },
-    { result: 'null' },
+    { result: null },
     { result: '{"a": 1}' },
   ])
 })

@@ -137,8 +137,8 @@ it('does not begin a job whose lease has run out before its turn came', async ()
 
 it('gives back a job of a task that it does not know, should a claim ever bring one', async () => {
   const { fp, sql, add, see } = await setupWorker()
-  const guard = readGuards().find((each) => each.id === 'claim.tasks') as SqlGuard
-  await sql(withoutGuard(readSqlFiles(), guard).moves.get('claim') as string)
+  const guard = readGuards().find((each) => each.id === 'pick.tasks') as SqlGuard
+  await sql(withoutGuard(readSqlFiles(), guard).moves.get('pick') as string)
   const id = await add({ task: 'another' })
   const work = task('work', { input: anything, run: () => 'done' })
 

@@ -139,6 +139,34 @@ it('hears of a job at once although it polls once an hour', async () => {
   expect(await job.result({ timeout: '10s' })).toBe('done')
 })
 
+it('looks again in time for what its claim has not looked at, though it polls once an hour', async () => {
+  const { fp, client, sql } = await setupWorker()
+  const work = task('work', { input: anything, run: () => 'done' })
+  await fp.work([work], { poll: '1h' })
+  await expect
+    .poll(() => sql('select queue from fencepost.sleeper'), { timeout: 5_000 })
+    .toEqual([{ queue: 'default' }])
+  // The first claims find nothing where they look, and are told when to look everywhere: see pick.
+  await sql(`create sequence fencepost.looks;
+    alter function fencepost.pick rename to pick_everywhere;
+    create function fencepost.pick(
+      text, integer, text, text[], bigint, integer, integer, boolean, boolean,
+      out rows tid[], out aged bigint, out unseen_ms integer
+    ) language plpgsql as $$
+    begin
+      if nextval('fencepost.looks') <= 2 then
+        rows := '{}';
+        unseen_ms := 30;
+      else
+        select * into rows, aged, unseen_ms from fencepost.pick_everywhere($1, $2, $3, $4, $5, $6, $7, $8, $9);
+      end if;
+    end $$`)
+
+  const job = await (await client()).enqueue(work, null)
+
+  expect(await job.result({ timeout: '10s' })).toBe('done')
+})
+
 it('finds a job whose notice was lost with the listening connection', async () => {
   const { fp, client, sql } = await setupWorker()
   const work = task('work', { input: anything, run: () => 'done' })

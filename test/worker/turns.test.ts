@@ -4,7 +4,7 @@ import { cancel } from '../../src/store/control.js'
 import { Database } from '../../src/store/database.js'
 import type { TurnLease } from '../../src/store/turn.js'
 import { finishInTurn } from '../../src/lab/finish-in-turn.js'
-import type { Claim } from '../../src/worker/turns.js'
+import type { Claim, Claimed } from '../../src/worker/turns.js'
 import { untilBlockedBy } from '../harness/blocked.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
 import { Session } from '../harness/session.js'
@@ -25,7 +25,8 @@ it('repeats a turn whose reply was lost under the name it had, and gets the leas
   const asked: Claim[] = [{ queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false, news: 0 }]
   const lost = proxy.loseReplyWith(id)
 
-  const leases = await new Promise<readonly TurnLease[]>((receive) => {
+  const leases = await new Promise<readonly TurnLease[]>((resolve) => {
+    const receive = (_: Claim, answer: Claimed) => resolve(answer.leases)
     turnsOn(db, { events, worker: () => worker, ask: () => asked.pop(), receive }).look()
   })
 
@@ -89,7 +90,7 @@ it('gives back the room that it was promised when a claim has failed', async () 
   const asked: Claim[] = [claim]
 
   const answered = await new Promise<[readonly TurnLease[], Claim]>((resolve) => {
-    turnsOn(db, { ask: () => asked.pop(), receive: (leases, of) => resolve([leases, of]) }).look()
+    turnsOn(db, { ask: () => asked.pop(), receive: (of, { leases }) => resolve([leases, of]) }).look()
   })
 
   expect(answered).toEqual([[], claim])
