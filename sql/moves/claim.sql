@@ -59,7 +59,8 @@ begin
                case when l.visible_at is not null then coalesce((
                  select min(a.claimed_at) from fencepost.attempt a where l.tries > 1 and a.job_id = l.job_id), l.claimed_at) end,
                case when p_told is not null then fencepost.told_lease(
-                 p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, j.payload, j.created_at, l.lease_ms,
+                 p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, j.payload,
+                 floor(date_part('epoch', j.created_at) * 1000)::bigint, l.lease_ms,
                  (date_part('epoch', l.expires_at - fencepost.clock()) * 1000)::integer, -- guard: claim.left
                  l.failures_max, l.started_at is not null, l.priority, l.tries, l.failures, l.losses, l.releases, j.policy) end
         from fencepost.leased l
@@ -170,7 +171,8 @@ begin
     select null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
            null, null,
            fencepost.told_lease(
-             p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, l.payload, l.created_at,
+             p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, l.payload,
+             floor(date_part('epoch', l.created_at) * 1000)::bigint,
              l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures, l.losses, l.releases,
              l.policy)
     from leases l
@@ -185,14 +187,14 @@ as $$ select min(a.claimed_at) from fencepost.attempt a where a.job_id = p_job $
 -- told_lease(queue, …) → what a turn tells of a lease, for the `queue`th of its queues and the `known`th of its tasks
 create or replace function fencepost.told_lease(
   p_queue integer, p_job uuid, p_lease bigint, p_nonce bigint, p_known integer, p_task text, p_payload jsonb,
-  p_created_at timestamptz, p_lease_ms integer, p_left_ms integer, p_failures_max smallint, p_started boolean,
+  p_created_ms bigint, p_lease_ms integer, p_left_ms integer, p_failures_max smallint, p_started boolean,
   p_priority smallint, p_tries integer, p_failures smallint, p_losses smallint, p_releases integer, p_policy jsonb
 ) returns text
 language sql stable
 as $$
   select concat('["lease",', p_queue, ',"', p_job, '",', concat_ws(',',
     p_lease, p_nonce, coalesce(p_known::text, to_json(p_task)::text), -- guard: claim.known_task
-    p_payload, floor(date_part('epoch', p_created_at) * 1000)::bigint, p_lease_ms, p_left_ms, p_failures_max,
+    p_payload, p_created_ms, p_lease_ms, p_left_ms, p_failures_max,
     p_started::integer,
     case when p_priority <> 0 or p_tries > 1 or p_policy is not null then -- counters begin with a second try
       concat_ws(',', p_priority, p_tries, p_failures, p_losses, p_releases, coalesce(p_policy::text, 'null')) end),
