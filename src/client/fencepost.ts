@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type pg from 'pg'
-import { joinEmbeddedServer } from '../embedded/embedded-server.js'
 import { FencepostError, shown } from '../errors.js'
 import { type EventName, Events, type FencepostEvents } from '../events.js'
 import { checkedJobId } from '../job/job-id.js'
@@ -166,12 +165,7 @@ export async function fencepost(options: FencepostOptions = {}): Promise<Fencepo
 
   if (options.embedded !== undefined) checkEmbedded(options.embedded)
   const given = options.database ?? process.env['DATABASE_URL']
-  const server = given
-    ? undefined
-    : await joinEmbeddedServer({
-        directory: options.embedded?.directory ?? join(process.cwd(), '.fencepost'),
-        keepRunning: options.embedded?.keepRunning ?? false,
-      })
+  const server = given ? undefined : await embeddedServer(options.embedded)
   const url = given || (server as NonNullable<typeof server>).url
   try {
     if (options.migrate === false) await requireSchema({ url, schema })
@@ -407,6 +401,12 @@ class Client implements Fencepost {
   [Symbol.asyncDispose]() {
     return this.close()
   }
+}
+
+async function embeddedServer({ directory, keepRunning = false }: FencepostOptions['embedded'] = {}) {
+  // Who has a server needs none of it.
+  const { joinEmbeddedServer } = await import('../embedded/embedded-server.js')
+  return joinEmbeddedServer({ directory: directory ?? join(process.cwd(), '.fencepost'), keepRunning })
 }
 
 function checkEmbedded(options: NonNullable<FencepostOptions['embedded']>): void {

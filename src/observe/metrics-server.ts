@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import type { Fencepost } from '../client/fencepost.js'
@@ -29,6 +29,8 @@ export async function serveMetrics(
   const { port, host } = checkedMetricsOptions(options)
   const metrics = await collectMetrics(fp)
   const { collectDefaultMetrics } = await import('prom-client')
+  // A worker that serves nothing is spared it: from Node 22 on, its client for fetch() comes along.
+  const { createServer } = await import('node:http')
   // Of the process: a blocked event loop is what keeps heartbeats from being sent.
   collectDefaultMetrics({ register: metrics.registry })
   const server = createServer(answerWith(metrics.registry))

@@ -12,6 +12,7 @@ import {
   isRolledBackByServer,
 } from './database-errors.js'
 import { checkedDatabaseUrl } from './database-url.js'
+import { limitedClient } from './limited-client.js'
 import { Listener } from './listener.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
 
@@ -76,7 +77,7 @@ export class Database {
       idleTimeoutMillis: 60_000,
       keepAlive: true,
       // guard: database.statement_limit
-      ...(options.statementMsMax !== undefined && { query_timeout: options.statementMsMax }),
+      ...(options.statementMsMax !== undefined && { Client: limitedClient(options.statementMsMax) }),
       types,
     })
     // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.

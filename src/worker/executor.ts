@@ -55,6 +55,8 @@ export class Execution implements Attempt, Finisher {
   /** Not to be extended by heartbeats: it was extended to its deadline, and its row must not change. */
   held = false
   leaving = false
+  /** Where its worker keeps it: for Held alone. */
+  heldAt = -1
   /** By this process's clock; 0 if it has not. */
   begunAtMs = 0
   readonly #bench: Bench
@@ -63,7 +65,6 @@ export class Execution implements Attempt, Finisher {
   #timer: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | undefined
-  /** Its handler has ended, or was left behind. */
   #over = false
   #settling: Promise<void> | undefined
   /** Hears what a handler says that was left behind. */
@@ -105,6 +106,11 @@ export class Execution implements Attempt, Finisher {
     return this.begunAtMs > 0
   }
 
+  /** Its handler has ended, or was left behind. */
+  get isOver(): boolean {
+    return this.#over
+  }
+
   /** Its end is decided; what remains is to say so. */
   get isSettling(): boolean {
     return this.#settling !== undefined
@@ -116,6 +122,7 @@ export class Execution implements Attempt, Finisher {
     if (this.#aborted || this.#settling) {
       // guard: executor.unbegun
       // Told to stop while it waited in line: it never begins.
+      this.#over = true
       onlooker.handlerEnded(this)
       const isGone = !this.#aborted || this.#aborted === 'lease_lost'
       this.#settledBy(isGone ? Promise.resolve() : this.giveBack('cancelled'))
@@ -189,6 +196,7 @@ export class Execution implements Attempt, Finisher {
 
   #handlerEnded(): void {
     clearTimeout(this.#timer)
+    this.#timer = undefined // a thousand may wait to be settled
     this.#onlooker?.handlerEnded(this)
   }
 

@@ -14,6 +14,7 @@ import type { Task } from '../task/task.js'
 import { Advancer } from './advancer.js'
 import { type Bench, Execution, type Onlooker } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
+import { Held } from './held.js'
 import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
@@ -66,9 +67,9 @@ export class Worker {
   readonly #queues: Readonly<Record<string, number>>
   readonly #graceMs: number
   readonly #bench: Bench
-  readonly #held = new Set<Execution>()
-  /** Claimed ahead of a free handler, begun since, and not yet marked as started. */
-  readonly #unmarked = new Set<Execution>()
+  readonly #held = new Held()
+  /** Claimed ahead of a free handler, begun since, and not yet marked as started; some have ended. */
+  #unmarked: Execution[] = []
   readonly #lanes: Lanes
   readonly #turns: Turns
   readonly #suspect: Suspect
@@ -149,7 +150,7 @@ export class Worker {
       events,
       worker,
       stopping: () => this.#stopping,
-      held: () => this.#held,
+      held: () => this.#held.all(),
       onLost: () => this.#goOnAsNew(),
     })
     this.#advancer = new Advancer({ db: this.#backgroundDb, events, tasks: this.#tasks, look: () => this.#look() })
@@ -213,14 +214,12 @@ export class Worker {
 
   /** In the order in which they have begun. */
   #takeUnmarked(): Execution[] {
-    const due: Execution[] = []
+    const running = this.#unmarked.filter((execution) => !execution.isOver)
     const begunBeforeMs = performance.now() - markMs
-    for (const execution of this.#unmarked) {
-      if (execution.begunAtMs > begunBeforeMs) break
-      due.push(execution)
-      this.#unmarked.delete(execution)
-    }
-    if (this.#unmarked.size > 0) {
+    const early = running.findIndex(({ begunAtMs }) => begunAtMs > begunBeforeMs)
+    const due = running.splice(0, early === -1 ? running.length : early)
+    this.#unmarked = running
+    if (running.length > 0) {
       this.#markTimer ??= setTimeout(() => {
         this.#markTimer = undefined
         this.#turns.look()
@@ -269,7 +268,7 @@ export class Worker {
     }
     if (!execution.lease.started && !this.#suspect.is(execution)) {
       // guard: worker.marked
-      this.#unmarked.add(execution)
+      this.#unmarked.push(execution)
       this.#turns.look()
     }
     execution.run(this.#onlooker)
@@ -277,7 +276,6 @@ export class Worker {
 
   #handlerEnded(execution: Execution): void {
     this.#ended++
-    this.#unmarked.delete(execution)
     this.#suspect.ended(execution)
     for (const next of this.#lanes.leave(execution.lease.queue)) this.#run(next)
     this.#suspect.runWhenAlone()
@@ -331,7 +329,7 @@ export class Worker {
     await drained // guard: worker.grace
     clearTimeout(this.#markTimer) // not before: what runs on in the grace period is marked
     const finished = this.#ended
-    for (const execution of this.#held) this.#giveBack(execution, 'shutdown')
+    for (const execution of this.#held.all()) this.#giveBack(execution, 'shutdown')
     const toldAll = await within(lastWordsMsMax, this.#turns.rest()) // guard: worker.last_words
     await within(lastWordsMsMax, this.#heartbeat.stop()) // guard: worker.beats_in_grace
     if (toldAll) await within(lastWordsMsMax, retireWorker(this.#backgroundDb, this.#id)) // guard: worker.retired
