@@ -37,9 +37,13 @@ export class System {
     this.settings = about.settings
   }
 
-  static async start(name: string, given: { readonly system: string } & Record<string, unknown>): Promise<System> {
+  static async start(
+    name: string,
+    given: { readonly system: string } & Record<string, unknown>,
+    node = node24,
+  ): Promise<System> {
     const child = fork(join(peers, 'systems', 'program.js'), [JSON.stringify(given)], {
-      execPath: node24,
+      execPath: node,
       execArgv: [],
     })
     return new System(name, child, await answer(child))

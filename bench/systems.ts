@@ -43,9 +43,9 @@ export class Systems {
   }
 
   /** One that has done nothing yet; ended by whoever asked for it. */
-  async fresh(name: string): Promise<System> {
+  async fresh(name: string, node?: string): Promise<System> {
     await this.main(name)
-    return this.#start(name, true)
+    return this.#start(name, true, node)
   }
 
   /** What Redis does is not seen in what PostgreSQL tells. */
@@ -79,12 +79,12 @@ export class Systems {
     return system
   }
 
-  async #start(name: string, guest: boolean): Promise<System> {
+  async #start(name: string, guest: boolean, node?: string): Promise<System> {
     const program = programs[name]
     if (!program) throw new Error(`there is no system ${name}`)
     if (program['on'] === 'redis' && this.#given.redisPort === undefined)
       throw new Error('redis-server is not installed')
-    const system = await System.start(name, { ...program, ...this.#given, guest })
+    const system = await System.start(name, { ...program, ...this.#given, guest }, node)
     if (!guest) this.#onStart(name, { versions: system.versions, settings: system.settings })
     return system
   }

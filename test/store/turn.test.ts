@@ -198,14 +198,14 @@ it('in a repeat answers what the first try took from any queue before it claims 
 it('repeated while its first try is under way, waits for that and answers its leases', async () => {
   const bundle = await setup()
   const [id] = [await bundle.add(), await bundle.add()]
-  const [first, repeat] = [await Session.open(bundle), await Session.open(bundle)]
+  const [first, second] = [await Session.open(bundle), await Session.open(bundle)]
   const said = { turn: ++number, claim: from('default', 1) }
   await first.begin()
   await turn(first, said)
 
-  repeat.again = true
-  const again = turn(repeat, said)
-  await untilBlocked(bundle.sql, repeat.pid, again)
+  second.again = true
+  const again = turn(second, said)
+  await untilBlocked(bundle.sql, second.pid, again)
   await first.commit()
 
   expect((await again).leases.map(({ jobId }) => jobId)).toEqual([id])
