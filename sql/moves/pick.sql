@@ -48,7 +48,7 @@ begin
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, p_tasks);
     -- Not if the clock was set back: it could be hours.
-    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '2 s' then -- guard: pick.marks
+    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '5 s' then -- guard: pick.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;
@@ -204,7 +204,7 @@ begin
     end loop;
     exit when v_ranks = '{}' or rows <> '{}' or v_alone <> '{}'; -- guard: pick.from_the_beginning
     unseen_ms := ceil(1000 * ((v_mark ->> 'next')::double precision - extract(epoch from v_begun)));
-    exit when p_later and unseen_ms between 1 and 1000; -- guard: pick.not_again (nor if the clock was set back)
+    exit when p_later and unseen_ms between 1 and 2000; -- guard: pick.not_again (nor if the clock was set back)
     unseen_ms := null;
     v_ranks := '{}';
     v_seqs := '{}';
