@@ -52,6 +52,28 @@ it('says no more in one turn than a message may hold', async () => {
   expect(await sql('select count(*)::int from fencepost.finished')).toEqual([{ count: 3 }])
 })
 
+it('comes to rest when all that was said is answered, and not before', async () => {
+  const bundle = await setup()
+  await bundle.add()
+  const lease = await bundle.take()
+  const turns = turnsOn(bundle.db)
+  const holder = await Session.open(bundle)
+  await holder.begin()
+  await holder.query('select 1 from fencepost.leased for update')
+  const said = finishInTurn(turns, { ...lease, resultText: '1' })
+  await untilBlockedBy(bundle.sql, holder)
+
+  let rests = false
+  const rest = turns.rest().then(() => {
+    rests = true
+  })
+  await bundle.sql('select 1') // longer than it takes to see that nothing is left to be said
+  expect(rests).toBe(false)
+
+  await holder.commit()
+  await Promise.all([rest, said])
+})
+
 /** Turns that are to mark one lease as started, and what its handler was told by the time that is answered. */
 async function marked(
   prepare: (bundle: Awaited<ReturnType<typeof setupExecution>>) => Promise<unknown>,
