@@ -115,7 +115,7 @@ begin
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
-        p_told => v_queue, p_paused => v_paused) c;
+        p_told => v_queue, p_paused => v_paused) c; -- guard: turn.paused
     get diagnostics v_taken = row_count;
     if v_taken = 0 and current_setting('fencepost_claim.unseen_ms', true) <> '' then
       return next json_build_array('unseen', current_setting('fencepost_claim.unseen_ms')::integer)::text; -- guard: turn.unseen

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cancel, yieldPaused } from '../../src/store/control.js'
 import { claim } from '../../src/store/lease.js'
 import { finish } from '../../src/store/settle.js'
+import { takeTurn } from '../../src/store/turn.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
 
@@ -31,6 +32,20 @@ describe('a paused queue', () => {
     expect(await takeAll('other')).toMatchObject([{ jobId: other }])
     await resume('queue:default')
     expect(await takeAll()).toMatchObject([{ jobId: paused }])
+  })
+
+  it('is not claimed from by a turn, either', async () => {
+    const { db, add, pause, resume, emptyTurn } = await setupPause()
+    const id = await add()
+    const claimed = async () => {
+      const claim = { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false }
+      const { leases } = await takeTurn(db, { ...emptyTurn(), claim, tasks: ['test'] })
+      return leases.map(({ jobId }) => jobId)
+    }
+    await pause('queue:default')
+    expect(await claimed()).toEqual([])
+    await resume('queue:default')
+    expect(await claimed()).toEqual([id])
   })
 
   it('does not hold a key that others share, and goes on in order when it is resumed', async () => {

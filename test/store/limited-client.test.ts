@@ -1,22 +1,26 @@
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { limitedClient } from '../../src/store/limited-client.js'
+import { Session } from '../harness/session.js'
 import { setup } from '../harness/setup.js'
 
+/** `endless` waits for a lock that nobody gives back before the test is over. */
 async function setupPool({ statementMsMax = 100 } = {}) {
-  const { url } = await setup()
-  const pool = new pg.Pool({ connectionString: url, Client: limitedClient(statementMsMax) })
+  const bundle = await setup()
+  await (await Session.open(bundle)).query('select pg_advisory_lock(1)')
+  const pool = new pg.Pool({ connectionString: bundle.url, Client: limitedClient(statementMsMax) })
   pool.on('error', () => {})
   onTestFinished(() => pool.end())
   return pool
 }
 
+const endless = 'select pg_advisory_lock($1)'
 const late = { message: 'Query read timeout' }
 
 it('gives up a statement that takes too long, and its connection with it', async () => {
   const pool = await setupPool()
 
-  await expect(pool.query('select pg_sleep(60)')).rejects.toMatchObject(late)
+  await expect(pool.query(endless, [1])).rejects.toMatchObject(late)
 
   expect(pool.totalCount).toBe(0)
   expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
@@ -26,7 +30,7 @@ it('gives up a statement on a connection of the caller’s, who is to end it', a
   const pool = await setupPool()
   const client = await pool.connect()
 
-  await expect(client.query('select pg_sleep($1)', [60])).rejects.toMatchObject(late)
+  await expect(client.query({ text: endless, values: [1] })).rejects.toMatchObject(late)
 
   client.release(true)
   expect(pool.totalCount).toBe(0)
