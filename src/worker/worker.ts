@@ -20,6 +20,7 @@ import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
 import { Suspect } from './suspect.js'
 import { type Claim, type Claimed, Turns } from './turns.js'
+import { UnmarkedJobs } from './unmarked.js'
 
 export interface WorkOptions {
   /** How many handlers run at the same time in this worker. */
@@ -44,8 +45,6 @@ export interface StopReport {
 
 /** A job that was claimed in expectation of a free handler, and got none for so long, is given back. */
 const waitMsMax = 250
-/** What ends before that is not marked as started: most of it is settled with the turn that would mark it. */
-const markMs = 10
 /** A statement that takes longer than this is given up: no answer will come. */
 export const statementMsMax = 15_000
 /** How long the last words of a worker that stops may take to reach the database. */
@@ -68,8 +67,7 @@ export class Worker {
   readonly #graceMs: number
   readonly #bench: Bench
   readonly #held = new Held()
-  /** Claimed ahead of a free handler, begun since, and not yet marked as started; some have ended. */
-  #unmarked: Execution[] = []
+  readonly #unmarked = new UnmarkedJobs(() => this.#turns.look())
   readonly #lanes: Lanes
   readonly #turns: Turns
   readonly #suspect: Suspect
@@ -88,7 +86,6 @@ export class Worker {
   #stopped: Promise<StopReport> | undefined
   #onQuiet: () => void = () => {}
   #waitTimer: NodeJS.Timeout | undefined
-  #markTimer: NodeJS.Timeout | undefined
   #stopHearing: () => void = () => {}
 
   constructor(
@@ -122,7 +119,7 @@ export class Worker {
       worker,
       tasks: [...this.#tasks.keys()],
       ask: (anyway) => this.#ask(anyway),
-      unmarked: () => this.#takeUnmarked(),
+      unmarked: () => this.#unmarked.takeDue(),
       receive: (claim, answer) => this.#receive(claim, answer),
       onCalled: () => this.#advancer.call(),
     })
@@ -212,22 +209,6 @@ export class Worker {
     else this.#lookout.found()
   }
 
-  /** In the order in which they have begun. */
-  #takeUnmarked(): Execution[] {
-    const running = this.#unmarked.filter((execution) => !execution.isOver)
-    const begunBeforeMs = performance.now() - markMs
-    const early = running.findIndex(({ begunAtMs }) => begunAtMs > begunBeforeMs)
-    const due = running.splice(0, early === -1 ? running.length : early)
-    this.#unmarked = running
-    if (running.length > 0) {
-      this.#markTimer ??= setTimeout(() => {
-        this.#markTimer = undefined
-        this.#turns.look()
-      }, markMs)
-    }
-    return due
-  }
-
   #accept(lease: TurnLease, sentAtMs: number): void {
     const task = this.#tasks.get(lease.task)
     if (!task) {
@@ -268,8 +249,7 @@ export class Worker {
     }
     if (!execution.lease.started && !this.#suspect.is(execution)) {
       // guard: worker.marked
-      this.#unmarked.push(execution)
-      this.#turns.look()
+      this.#unmarked.add(execution)
     }
     execution.run(this.#onlooker)
   }
@@ -327,7 +307,7 @@ export class Worker {
     await within(lastWordsMsMax, Promise.all([this.#turns.rest(), ...background]))
     for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
     await drained // guard: worker.grace
-    clearTimeout(this.#markTimer) // not before: what runs on in the grace period is marked
+    this.#unmarked.stop() // not before: what runs on in the grace period is marked
     const finished = this.#ended
     for (const execution of this.#held.all()) this.#giveBack(execution, 'shutdown')
     const toldAll = await within(lastWordsMsMax, this.#turns.rest()) // guard: worker.last_words

@@ -38,8 +38,8 @@ describe('a paused queue', () => {
     const { db, add, pause, resume, emptyTurn } = await setupPause()
     const id = await add()
     const claimed = async () => {
-      const claim = { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false }
-      const { leases } = await takeTurn(db, { ...emptyTurn(), claim, tasks: ['test'] })
+      const asked = { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false }
+      const { leases } = await takeTurn(db, { ...emptyTurn(), claim: asked, tasks: ['test'] })
       return leases.map(({ jobId }) => jobId)
     }
     await pause('queue:default')
