@@ -14,6 +14,15 @@ describe('a job id', () => {
     expect(ids.toSorted()).toEqual(ids)
   })
 
+  it('begins with the time, and says that it is of version 7', () => {
+    const before = Date.now()
+    const id = newJobId()
+    const ms = Number.parseInt(id.slice(0, 13).replace('-', ''), 16)
+    expect(ms).toBeGreaterThanOrEqual(before)
+    expect(ms).toBeLessThanOrEqual(Date.now())
+    expect(id).toMatch(/^.{14}7.{4}[89ab]/)
+  })
+
   it.each<[unknown, string]>([
     ['', '""'],
     ['o-1', '"o-1"'],
