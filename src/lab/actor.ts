@@ -187,7 +187,7 @@ export class Actor {
     await this.db.transactionEndingWith(
       'read committed',
       (tx) => this.#apply(tx, finishing),
-      (mark) => finishLast(finishing, mark),
+      (mark, schema) => finishLast(finishing, mark, schema),
     )
     return 'finished'
   }

@@ -258,18 +258,18 @@ export class Database {
   }
 
   /**
-   * A transaction whose last statement, which is told the transaction's mark, is sent together with the COMMIT. A lost
-   * reply is the caller's to resolve.
+   * A transaction whose last statement, which is told the transaction's mark and the schema, is sent together with the COMMIT.
+   * A lost reply is the caller's to resolve.
    */
   async transactionEndingWith(
     isolation: Isolation,
     work: (tx: pg.PoolClient) => Promise<void>,
-    last: (mark: string) => string,
+    last: (mark: string, schema: string) => string,
   ): Promise<void> {
     await this.#inTransaction(` isolation level ${isolation}`, async (client, mark) => {
       await work(client)
       // If the transaction is aborted already, the statement fails, and nobody takes what COMMIT says for success.
-      await client.query(`${inSchema(last(mark), this.schema)}; commit`)
+      await client.query(`${last(mark, this.schema)}; commit`)
     })
   }
 

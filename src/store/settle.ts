@@ -3,6 +3,7 @@ import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database, Queryable } from './database.js'
 import { fenceColumns } from './lease.js'
+import { inSchema } from './schema-name.js'
 
 export interface Settled<Answer extends string> {
   readonly jobId: string
@@ -42,11 +43,12 @@ export async function finish(db: Database, items: readonly Finish[], tx?: Querya
 }
 
 /** finish() as the last statement of a transaction, sent together with its COMMIT: values are part of the text. */
-export function finishLast(item: Finish, mark: string): string {
+export function finishLast(item: Finish, mark: string, schema: string): string {
   const { jobId, leaseId, nonce, resultText } = item
   // guard: settle.literal
   const values = [jobId, String(leaseId), String(nonce), resultText, mark].map((value) => pg.escapeLiteral(value))
-  return `select fencepost.finish_last(${values.join(', ')})`
+  // Not of the whole text: a result may speak of `fencepost.`, too.
+  return `${inSchema('select fencepost.finish_last', schema)}(${values.join(', ')})` // guard: settle.schema
 }
 
 /** Makes a lease last until its deadline, so that nothing changes its row before. False if it is gone. */

@@ -108,10 +108,10 @@ export class RunningJob implements JobContext {
           result = await work(tx)
           item = { ...item, resultText: await this.resultText(result) }
         },
-        (mark) => {
+        (mark, schema) => {
           // guard: running-job.leaving
           this.#attempt.leaving = true
-          return finishLast(item, mark)
+          return finishLast(item, mark, schema)
         },
       )
     } catch (error) {

@@ -19,7 +19,7 @@ it('commits the work and the outcome together, with the fence as the last word',
   await db.transactionEndingWith(
     'read committed',
     async (tx) => void (await tx.query('insert into effect values (1)')),
-    (mark) => finishLast({ ...lease, resultText: `{"it's": "quoted \\\\"}` }, mark),
+    (mark, schema) => finishLast({ ...lease, resultText: `{"it's": "quoted \\\\"}` }, mark, schema),
   )
 
   expect(await effects()).toBe(1)
@@ -34,7 +34,7 @@ it('rolls the work back if the lease is not held', async () => {
   const commit = db.transactionEndingWith(
     'read committed',
     async (tx) => void (await tx.query('insert into effect values (1)')),
-    (mark) => finishLast({ ...forged(lease), resultText: '1' }, mark),
+    (mark, schema) => finishLast({ ...forged(lease), resultText: '1' }, mark, schema),
   )
 
   await expect(commit).rejects.toMatchObject({ code: 'FP_LEASE_LOST' })
@@ -51,7 +51,7 @@ it('rolls the work back if this very lease has finished already', async () => {
   const commit = db.transactionEndingWith(
     'read committed',
     async (tx) => void (await tx.query('insert into effect values (1)')),
-    (mark) => finishLast({ ...lease, resultText: '1' }, mark),
+    (mark, schema) => finishLast({ ...lease, resultText: '1' }, mark, schema),
   )
 
   await expect(commit).rejects.toMatchObject({ code: 'FP_JOB_COMMITTED' })
@@ -66,7 +66,7 @@ it('does not finish a job whose work has ended the transaction by itself', async
   const commit = db.transactionEndingWith(
     'read committed',
     async (tx) => void (await tx.query('rollback')),
-    (mark) => finishLast({ ...lease, resultText: '1' }, mark),
+    (mark, schema) => finishLast({ ...lease, resultText: '1' }, mark, schema),
   )
 
   await expect(commit).rejects.toMatchObject({ code: 'FP_TRANSACTION_ENDED' })
@@ -81,7 +81,7 @@ it('does not take a COMMIT that says ROLLBACK for success', async () => {
   const commit = db.transactionEndingWith(
     'read committed',
     async (tx) => void (await tx.query('select 1 / 0').catch(() => {})),
-    (mark) => finishLast({ ...lease, resultText: '1' }, mark),
+    (mark, schema) => finishLast({ ...lease, resultText: '1' }, mark, schema),
   )
 
   await expect(commit).rejects.toMatchObject({ code: 'FP_TRANSACTION_ROLLED_BACK' })

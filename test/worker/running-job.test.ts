@@ -156,6 +156,16 @@ it('commits a result that SQL would read as another', async () => {
   expect(await sql('select result from fencepost.finished')).toEqual([{ result: `it''s` }])
 })
 
+it('commits a result that speaks of the schema', async () => {
+  const { job, sql } = work
+
+  await job.commit(async () => ({ moved: 'from fencepost.ready to "fencepost".leased' }))
+
+  expect(await sql('select result from fencepost.finished')).toEqual([
+    { result: { moved: 'from fencepost.ready to "fencepost".leased' } },
+  ])
+})
+
 it('does not take a commit for one whose work had already ended the transaction', async () => {
   const { job, id, see } = work
 
