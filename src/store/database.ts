@@ -11,6 +11,7 @@ import {
   isOutcomeUnknown,
   isRolledBackByServer,
 } from './database-errors.js'
+import { type Copies, copyIn } from './copy-in.js'
 import { checkedDatabaseUrl } from './database-url.js'
 import { limitedClient } from './limited-client.js'
 import { Listener } from './listener.js'
@@ -127,13 +128,15 @@ export class Database {
   /**
    * Runs one statement that is a move and repeats it after a lost connection, a serialization failure or a deadlock:
    * moves are made to be repeated. `again` is true for a repeat. With a transaction of the caller's it runs there, once:
-   * what follows an error is the caller's to decide. If a reply was lost and no repeat has told what became of the
-   * first try, the error is FP_COMMIT_UNKNOWN.
+   * what follows an error is the caller's to decide. If a reply was lost and no repeat has told what became of the first
+   * try, the error is FP_COMMIT_UNKNOWN. `first`: how the first try is made, if not by the statement; a transaction of the
+   * caller's has no use for it.
    */
   async move<Row>(
     sql: string | ((again: boolean) => string),
     values: (again: boolean) => unknown[],
     tx?: Queryable,
+    first?: () => Promise<void>,
   ): Promise<Row[]> {
     const text = (again: boolean) => inSchema(typeof sql === 'string' ? sql : sql(again), this.schema)
     if (tx) {
@@ -145,7 +148,11 @@ export class Database {
     }
     let unknown = false
     try {
-      const run = (again: boolean) => this.#runMove(text(again), values(again))
+      const run = async (again: boolean) => {
+        if (again || !first) return this.#runMove(text(again), values(again))
+        await first()
+        return { rows: [] }
+      }
       return await this.#repeated<Row>(run, (error) => {
         unknown ||= isOutcomeUnknown(error) // guard: database.unknown
       })
@@ -172,7 +179,7 @@ export class Database {
   }
 
   async #repeated<Row>(
-    run: (again: boolean) => Promise<pg.QueryResult>,
+    run: (again: boolean) => Promise<{ rows: unknown[] }>,
     onError: (error: unknown) => void,
   ): Promise<Row[]> {
     const giveUpAt = Date.now() + this.#retryMs
@@ -219,14 +226,35 @@ export class Database {
 
   async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
     if (!this.#saysReadCommitted) return this.#pool.query(query) // guard: database.read_committed
+    return this.#onOneConnection(async (client) => {
+      await client.query('begin isolation level read committed')
+      const result = await client.query(query)
+      await client.query('commit')
+      return result
+    })
+  }
+
+  /**
+   * A transaction that begins with a statement, copies into tables what follows from its answer, and commits with that. For the
+   * first try of a move: an error is thrown as it comes.
+   */
+  async copy(begin: string, values: unknown[], copies: (row: unknown, schema: string) => Copies): Promise<void> {
+    await this.#onOneConnection(async (client) => {
+      const mode = this.#saysReadCommitted ? ' isolation level read committed' : ''
+      // guard: database.copy_idle_limit
+      await client.query(`begin${mode}; set local idle_in_transaction_session_timeout = ${transactionIdleMs}`)
+      const { rows } = await client.query<object>(inSchema(begin, this.schema), values)
+      await copyIn(client, copies(rows[0], this.schema))
+    })
+  }
+
+  async #onOneConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     // A connection that breaks says so to the statement that waits for it, and besides: unheard, that ends the process.
     const onError = () => {}
     const client = await this.#connect(onError)
     let broken = true
     try {
-      await client.query('begin isolation level read committed')
-      const result = await client.query(query)
-      await client.query('commit')
+      const result = await work(client)
       broken = false
       return result
     } finally {

@@ -1,3 +1,4 @@
+import { copiedLeast, enqueueCopied } from './copied-jobs.js'
 import type { Database, Queryable } from './database.js'
 import { arrayText, jsonArrayText } from './lease.js'
 
@@ -61,6 +62,7 @@ export async function enqueue(
     (again) => (again ? repeat() : first).sql,
     (again) => (again ? repeat() : first).values(),
     tx,
+    jobs.length >= copiedLeast && first.sql === freshAlike ? () => enqueueCopied(db, jobs) : undefined,
   )
   const answers = new Map<string, EnqueueAnswer>()
   for (const { id } of jobs) answers.set(id, 'enqueued')

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { copiedLeast } from '../../src/store/copied-jobs.js'
 import type { Database } from '../../src/store/database.js'
 import { enqueue } from '../../src/store/enqueue.js'
 import { setLimit } from '../../src/store/gates.js'
@@ -56,6 +57,16 @@ it('notifies once for many jobs that are alike, and not if nobody sleeps at thei
   await enqueue(db, [aJob(), aJob()], undefined, true)
   await enqueue(db, [aJob({ queue: 'mail' }), aJob({ queue: 'mail' })], undefined, true)
   expect(await heard()).toEqual(['default'])
+})
+
+it('notifies once for jobs that are copied, by the name of their queue, whatever it looks like', async () => {
+  const { db, heard } = await setupListener(await setup())
+  await fallAsleep(db, 'w1', ['fencepost.mail'])
+  for (const queue of ['default', 'fencepost.mail']) {
+    const jobs = Array.from({ length: copiedLeast }, () => aJob({ queue }))
+    await enqueue(db, jobs, undefined, true)
+  }
+  expect(await heard()).toEqual(['fencepost.mail'])
 })
 
 const one = (session: Session) => enqueue(session, [aJob()])

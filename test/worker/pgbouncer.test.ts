@@ -188,3 +188,18 @@ it(`prepares no statements in sessions that others use, too${installed}`, async 
 
   expect(found.flat()).toEqual(found.map(() => ({ n: 0 })))
 })
+
+it(`stores jobs that are copied${installed}`, async () => {
+  const { fp, sql } = await setupPooled()
+  const noop = task('noop', { input: anything, run: async () => null })
+
+  const jobs = await fp.enqueueMany(
+    noop,
+    Array.from({ length: 2_500 }, (_, n) => ({ input: { n } })),
+  )
+
+  expect(
+    await sql(`select j.id from fencepost.ready r join fencepost.job j on j.id = r.job_id and j.seq = r.seq
+               order by (j.payload ->> 'n')::integer`),
+  ).toEqual(jobs.map(({ id }) => ({ id })))
+})
