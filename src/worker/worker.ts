@@ -257,7 +257,8 @@ export class Worker {
   #handlerEnded(execution: Execution): void {
     this.#ended++
     this.#suspect.ended(execution)
-    for (const next of this.#lanes.leave(execution.lease.queue)) this.#run(next)
+    const next = this.#lanes.leave(execution.lease.queue)
+    if (next) this.#run(next)
     this.#suspect.runWhenAlone()
     if (this.#lanes.isEmpty) this.#onQuiet()
     this.#turns.look()
