@@ -9,6 +9,7 @@ import type { Task } from '../task/task.js'
 import { itemRetry } from '../workflow/item-retry.js'
 import { secretsIn } from '../workflow/secret-flow.js'
 import { validated } from '../task/validate.js'
+import type { Deadlines, Timed } from './deadlines.js'
 import { type Attempt, RunningJob } from './running-job.js'
 import type { Finisher, Turns } from './turns.js'
 
@@ -33,6 +34,7 @@ export interface Bench {
   readonly db: Database
   readonly events: Events
   readonly turns: Turns
+  readonly deadlines: Deadlines
   readonly payloadBytesMax: number
 }
 
@@ -47,7 +49,7 @@ export interface Bench {
  *
  * The handler's slot is free as soon as it has ended or been left behind; what it came to goes with the next turn.
  */
-export class Execution implements Attempt, Finisher {
+export class Execution implements Attempt, Finisher, Timed {
   readonly lease: TurnLease
   readonly arrivedAtMs: number
   /** By this process's clock: before, the lease cannot have run out. */
@@ -62,7 +64,6 @@ export class Execution implements Attempt, Finisher {
   readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
   #onlooker: Onlooker | undefined
-  #timer: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | undefined
   #over = false
@@ -129,8 +130,7 @@ export class Execution implements Attempt, Finisher {
       return
     }
     this.begunAtMs = performance.now()
-    // guard: executor.timeout
-    if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
+    this.#bench.deadlines.begun(this) // guard: executor.timeout
     const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
     // Now: its time has begun, and it may do much before it first waits.
     this.#begin(job).then(
@@ -195,8 +195,6 @@ export class Execution implements Attempt, Finisher {
   }
 
   #handlerEnded(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined // a thousand may wait to be settled
     this.#onlooker?.handlerEnded(this)
   }
 
