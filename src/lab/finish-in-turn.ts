@@ -6,6 +6,6 @@ export function finishInTurn(turns: Turns, item: Finish): Promise<Finished> {
   const { jobId, leaseId } = item
   const expected: Finished = { jobId, leaseId, answer: 'finished', outcome: 'succeeded', duplicate: false }
   return new Promise((resolve, refused) =>
-    turns.finish(item, { finished: (told) => resolve(told ?? expected), refused }),
+    turns.finish({ kind: 'finish', item, finished: (told) => resolve(told ?? expected), refused }),
   )
 }

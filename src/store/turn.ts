@@ -1,9 +1,10 @@
-import type { Json } from '../job/json.js'
 import type { Fence, Outcome } from '../job/places.js'
-import type { JobPolicy } from '../workflow/run.js'
 import type { Database } from './database.js'
-import { fenceColumns, jsonArrayText, type Lease } from './lease.js'
+import { fenceColumns, jsonArrayText } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
+import { type ToldLease, ToldLeases, type TurnLease } from './turn-lease.js'
+
+export type { TurnLease } from './turn-lease.js'
 
 export interface Release extends Fence {
   readonly reason: string
@@ -28,13 +29,6 @@ export interface Turn {
   readonly tasks: readonly string[]
 }
 
-export interface TurnLease extends Lease {
-  /** Marked as started; what was claimed ahead of free handlers is not yet, nor is a suspect. */
-  readonly started: boolean
-  /** What is left of the lease, from the moment this turn was sent. */
-  readonly leftMs: number
-}
-
 /** A finish or a start that is not told went as one would expect. */
 export interface TurnAnswer {
   readonly finish: readonly Finished[]
@@ -51,28 +45,6 @@ export interface TurnAnswer {
   /** By this process's clock: the last try, if there were several. */
   readonly sentAtMs: number
 }
-
-/** What is told of a lease (sql/moves/turn.sql), behind its kind. From `priority` on it is there if it is not as usual. */
-type ToldLease = [
-  kind: 'lease',
-  queue: number,
-  jobId: string,
-  leaseId: number,
-  nonce: number,
-  task: number | string,
-  payload: Json,
-  createdAtMs: number,
-  leaseMs: number,
-  leftMs: number,
-  failuresMax: number,
-  started: 0 | 1,
-  priority?: number,
-  tries?: number,
-  failures?: number,
-  losses?: number,
-  releases?: number,
-  policy?: JobPolicy | null,
-]
 
 type ToldSettled = [
   kind: 'finish' | 'fail' | 'release',
@@ -139,11 +111,12 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     called: false,
     sentAtMs,
   } as Answer
+  const leases = new ToldLeases(turn.tasks, claim.queues)
   for (const row of rows) {
     const told = JSON.parse(row.told) as Told
     switch (told[0]) {
       case 'lease':
-        answer.leases.push(leaseOf(turn, told))
+        answer.leases.push(leases.read(told))
         break
       case 'finish':
         answer.finish.push({ ...settled<Finished['answer']>(told), duplicate: told[5] })
@@ -175,29 +148,6 @@ type Mutable<Whole> = {
   -readonly [Part in keyof Whole]: Whole[Part] extends readonly (infer Item)[] ? Item[] : Whole[Part]
 }
 type Answer = Mutable<TurnAnswer>
-
-function leaseOf(turn: Turn, told: ToldLease): TurnLease {
-  const [, queue, jobId, leaseId, nonce, task, payload, createdAtMs, leaseMs, leftMs, failuresMax, started] = told
-  return {
-    jobId,
-    leaseId,
-    nonce,
-    task: typeof task === 'number' ? (turn.tasks[task - 1] as string) : task,
-    payload,
-    queue: turn.claim.queues[queue - 1]?.queue as string,
-    priority: told[12] ?? 0,
-    tries: told[13] ?? 1,
-    failures: told[14] ?? 0,
-    losses: told[15] ?? 0,
-    releases: told[16] ?? 0,
-    failuresMax,
-    leaseMs,
-    leftMs,
-    createdAtMs,
-    policy: told[17] ?? null,
-    started: started === 1,
-  }
-}
 
 /** Null if all of them are: most handlers return nothing. */
 function resultsOrNull(finish: readonly Finish[]): string | null {

@@ -2,13 +2,23 @@ import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
 import { NonRetryable, verdictOf } from '../job/verdict.js'
 import type { Database } from '../store/database.js'
-import { type FailAnswer, type Failure, type Finished, fail, finish, leaseFate, type Settled } from '../store/settle.js'
+import {
+  type FailAnswer,
+  type Failure,
+  type Finish,
+  type Finished,
+  fail,
+  finish,
+  leaseFate,
+  type Settled,
+} from '../store/settle.js'
 import type { TurnLease } from '../store/turn.js'
 import type { RetryPolicy } from '../task/retry-policy.js'
 import type { Task } from '../task/task.js'
 import { itemRetry } from '../workflow/item-retry.js'
 import { secretsIn } from '../workflow/secret-flow.js'
 import { validated } from '../task/validate.js'
+import type { Deadlines, Timed } from './deadlines.js'
 import { type Attempt, RunningJob } from './running-job.js'
 import type { Finisher, Turns } from './turns.js'
 
@@ -33,6 +43,7 @@ export interface Bench {
   readonly db: Database
   readonly events: Events
   readonly turns: Turns
+  readonly deadlines: Deadlines
   readonly payloadBytesMax: number
 }
 
@@ -45,9 +56,11 @@ export interface Bench {
  *                                              │lease lost ────────────────▶ nothing: the job is another attempt's
  *                                              └shutdown, cancelled ───────▶ release
  *
- * The handler's slot is free as soon as it has ended or been left behind; what it came to goes with the next turn.
+ * The handler's slot is free as soon as it has ended or been left behind; what it came to goes with the next turn. A
+ * thousand wait for that at a time, and outlive what is young: each is its own word, and keeps no input, no timer, and its
+ * times in whole milliseconds, since a number with a fraction is an object of its own.
  */
-export class Execution implements Attempt, Finisher {
+export class Execution implements Attempt, Finish, Finisher, Timed {
   readonly lease: TurnLease
   readonly arrivedAtMs: number
   /** By this process's clock: before, the lease cannot have run out. */
@@ -59,10 +72,11 @@ export class Execution implements Attempt, Finisher {
   heldAt = -1
   /** By this process's clock; 0 if it has not. */
   begunAtMs = 0
+  /** What its handler has returned, until that is settled. */
+  resultText = ''
   readonly #bench: Bench
   readonly #task: Task<unknown, unknown>
   #onlooker: Onlooker | undefined
-  #timer: NodeJS.Timeout | undefined
   #controller: AbortController | undefined
   #aborted: AbortReason | undefined
   #over = false
@@ -78,8 +92,28 @@ export class Execution implements Attempt, Finisher {
     this.#bench = bench
     this.#task = task
     this.lease = lease
-    this.arrivedAtMs = performance.now()
-    this.validUntilMs = sentAtMs + lease.leftMs // guard: executor.sent
+    this.arrivedAtMs = Math.floor(performance.now())
+    this.validUntilMs = Math.floor(sentAtMs + lease.leftMs) // guard: executor.sent
+  }
+
+  get kind(): 'finish' {
+    return 'finish'
+  }
+
+  get item(): Finish {
+    return this
+  }
+
+  get jobId(): string {
+    return this.lease.jobId
+  }
+
+  get leaseId(): number {
+    return this.lease.leaseId
+  }
+
+  get nonce(): number {
+    return this.lease.nonce
   }
 
   get signal(): AbortSignal {
@@ -128,9 +162,8 @@ export class Execution implements Attempt, Finisher {
       this.#settledBy(isGone ? Promise.resolve() : this.giveBack('cancelled'))
       return
     }
-    this.begunAtMs = performance.now()
-    // guard: executor.timeout
-    if (this.#timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort('timeout'), this.#timeoutMs)
+    this.begunAtMs = Math.ceil(performance.now())
+    this.#bench.deadlines.begun(this) // guard: executor.timeout
     const job = new RunningJob(this.#bench.db, this.#task, this, this.#bench.payloadBytesMax)
     // Now: its time has begun, and it may do much before it first waits.
     this.#begin(job).then(
@@ -195,8 +228,7 @@ export class Execution implements Attempt, Finisher {
   }
 
   #handlerEnded(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined // a thousand may wait to be settled
+    this.lease.payload = null // guard: executor.payload
     this.#onlooker?.handlerEnded(this)
   }
 
@@ -261,9 +293,9 @@ export class Execution implements Attempt, Finisher {
   #settle(ended: Ended): void {
     if (this.#settling) return this.#settledBy(this.#settling) // guard: executor.settled_once
     if ('resultText' in ended) {
-      const { jobId, leaseId, nonce } = this.lease
       this.#settling = said
-      this.#bench.turns.finish({ jobId, leaseId, nonce, resultText: ended.resultText }, this)
+      this.resultText = ended.resultText
+      this.#bench.turns.finish(this)
     } else {
       this.#settling = this.#record(ended, false)
       this.#settledBy(this.#settling)

@@ -88,7 +88,7 @@ export class Heartbeat {
       due.map(({ lease }) => lease),
     )) {
       const execution = held.get(key(fence)) as Execution
-      if (answer === 'extended') execution.validUntilMs = nowMs + execution.lease.leaseMs // guard: heartbeat.asked
+      if (answer === 'extended') execution.validUntilMs = Math.floor(nowMs + execution.lease.leaseMs) // guard: heartbeat.asked
       if (answer === 'gone')
         abortLost(execution) // guard: heartbeat.gone
       else if (cancelRequested) execution.abort('cancelled') // guard: heartbeat.cancelled

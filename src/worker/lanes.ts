@@ -87,24 +87,22 @@ export class Lanes {
     return true
   }
 
-  /** A handler has ended; answers those whose turn it is now, their slots taken. */
-  leave(queue: string): Execution[] {
+  /** A handler has ended; answers whose turn it is now, the slot taken: of one slot that is free there is one at most. */
+  leave(queue: string): Execution | undefined {
     const lane = this.#lane(queue)
     lane.running--
     lane.ended++
     this.#running--
     // Its own queue first, then any other that waited for the worker's last slot.
-    const next = this.#next(lane, [])
-    for (const other of this.#lanes) this.#next(other, next) // guard: lanes.next
+    let next = this.#next(lane)
+    for (const other of this.#lanes) next ??= this.#next(other) // guard: lanes.next
     return next
   }
 
-  #next(lane: Lane, next: Execution[]): Execution[] {
-    while (lane.waiting.length > 0 && this.#hasSlot(lane)) {
-      this.#occupy(lane)
-      next.push(lane.waiting.shift() as Execution)
-    }
-    return next
+  #next(lane: Lane): Execution | undefined {
+    if (lane.waiting.length === 0 || !this.#hasSlot(lane)) return undefined
+    this.#occupy(lane)
+    return lane.waiting.shift()
   }
 
   /** Takes those that wait out of the line: all, or those that have waited too long for what the rate promised. */

@@ -30,8 +30,13 @@ export interface Unmarked {
 
 export type Started = Pick<TurnAnswer['start'][number], 'answer' | 'cancelRequested'>
 
-/** Who says that a job has finished, and is told what came of that: nothing, if it went as one would expect. */
+/**
+ * Who says that a job has finished, and is told what came of that: nothing, if it went as one would expect. It is the word
+ * itself: a thousand of these wait at a time.
+ */
 export interface Finisher {
+  readonly kind: 'finish'
+  readonly item: Finish
   finished(answer: Finished | undefined): void
   refused(error: unknown): void
 }
@@ -39,7 +44,7 @@ export interface Finisher {
 type Refused = (error: unknown) => void
 
 type Word =
-  | { readonly kind: 'finish'; readonly item: Finish; readonly by: Finisher }
+  | Finisher
   | { readonly kind: 'fail'; readonly item: Failure; told(answer: Settled<FailAnswer>): void; refused: Refused }
   | { readonly kind: 'release'; readonly item: Release; told(answer: Settled<ReleaseAnswer>): void; refused: Refused }
   | { readonly kind: 'start'; readonly item: Fence; told(answer: Started): void; refused: Refused }
@@ -84,8 +89,8 @@ export class Turns {
   }
 
   /** Without a promise: there are tens of thousands of these a second. */
-  finish(item: Finish, by: Finisher): void {
-    this.#say({ kind: 'finish', item, by })
+  finish(by: Finisher): void {
+    this.#say(by)
   }
 
   fail(item: Failure): Promise<Settled<FailAnswer>> {
@@ -171,7 +176,7 @@ export class Turns {
           turn = ++this.#number
         }
         if (error instanceof FencepostError && error.code === 'FP_CLOSED') {
-          for (const word of words) refuse(word, error) // guard: turns.closed
+          for (const word of words) word.refused(error) // guard: turns.closed
           return
         }
         if (words.length === 0 || !isRefusedData(error)) {
@@ -180,7 +185,7 @@ export class Turns {
           if (words.length === 0 && !repeated) return // guard: turns.again
         } else if (words.length === 1) {
           // guard: turns.taken_apart
-          return refuse(words[0] as Word, error) // guard: turns.refused
+          return words[0]?.refused(error) // guard: turns.refused
         } else {
           const half = Math.ceil(words.length / 2)
           await this.#turn(words.slice(0, half), undefined)
@@ -232,11 +237,6 @@ function saidAtOnce(words: readonly Word[]): number {
   return saidMax
 }
 
-function refuse(word: Word, error: unknown): void {
-  if (word.kind === 'finish') word.by.refused(error)
-  else word.refused(error)
-}
-
 function tell(words: readonly Word[], answer: TurnAnswer): void {
   const key = ({ jobId, leaseId }: { jobId: string; leaseId: number }) => `${jobId}/${leaseId}`
   const by = <Told extends { jobId: string; leaseId: number }>(answers: readonly Told[]) =>
@@ -245,7 +245,7 @@ function tell(words: readonly Word[], answer: TurnAnswer): void {
   for (const word of words) {
     switch (word.kind) {
       case 'finish':
-        word.by.finished(finish?.get(key(word.item)))
+        word.finished(finish?.get(key(word.item)))
         break
       case 'fail':
         word.told(fail?.get(key(word.item)) as Settled<FailAnswer>)

@@ -12,6 +12,7 @@ import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Advancer } from './advancer.js'
+import { Deadlines } from './deadlines.js'
 import { type Bench, Execution, type Onlooker } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
 import { Held } from './held.js'
@@ -67,6 +68,7 @@ export class Worker {
   readonly #graceMs: number
   readonly #bench: Bench
   readonly #held = new Held()
+  readonly #deadlines = new Deadlines(() => this.#held.all())
   readonly #unmarked = new UnmarkedJobs(() => this.#turns.look())
   readonly #lanes: Lanes
   readonly #turns: Turns
@@ -132,7 +134,7 @@ export class Worker {
       forget: (execution) => this.#held.delete(execution),
       look: () => this.#look(),
     })
-    this.#bench = { db, events, turns: this.#turns, payloadBytesMax }
+    this.#bench = { db, events, turns: this.#turns, deadlines: this.#deadlines, payloadBytesMax }
     this.#lookout = new Lookout({
       db: this.#backgroundDb,
       events,
@@ -257,7 +259,8 @@ export class Worker {
   #handlerEnded(execution: Execution): void {
     this.#ended++
     this.#suspect.ended(execution)
-    for (const next of this.#lanes.leave(execution.lease.queue)) this.#run(next)
+    const next = this.#lanes.leave(execution.lease.queue)
+    if (next) this.#run(next)
     this.#suspect.runWhenAlone()
     if (this.#lanes.isEmpty) this.#onQuiet()
     this.#turns.look()
@@ -308,6 +311,7 @@ export class Worker {
     for (const execution of unbegun) this.#giveBack(execution, 'shutdown')
     await drained // guard: worker.grace
     this.#unmarked.stop() // not before: what runs on in the grace period is marked
+    this.#deadlines.stop()
     const finished = this.#ended
     for (const execution of this.#held.all()) this.#giveBack(execution, 'shutdown')
     const toldAll = await within(lastWordsMsMax, this.#turns.rest()) // guard: worker.last_words

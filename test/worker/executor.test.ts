@@ -136,7 +136,18 @@ it('counts a lease from the moment at which it was asked for', async () => {
 
   const { execution } = await setupExecution(() => {}, { sentAtMs })
 
-  expect(execution.validUntilMs).toBe(sentAtMs + 30_000)
+  expect(execution.validUntilMs).toBe(Math.floor(sentAtMs + 30_000))
+})
+
+it('lets go of the input of a job whose handler has ended, before that is settled', async () => {
+  const { execution } = await setupExecution(() => {}, { lease: { payload: { large: true } } })
+  let kept: unknown
+
+  await run(execution, () => {
+    kept = execution.lease.payload
+  })
+
+  expect(kept).toBe(null)
 })
 
 it('shows a handler that looks at its signal for the first time after it was told to stop that it was', async () => {

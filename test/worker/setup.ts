@@ -14,6 +14,7 @@ import {
 } from '../../src/index.js'
 import { Database } from '../../src/store/database.js'
 import type { ClaimedLease } from '../../src/store/lease.js'
+import { Deadlines } from '../../src/worker/deadlines.js'
 import { Execution } from '../../src/worker/executor.js'
 import { Turns, type TurnsOptions } from '../../src/worker/turns.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
@@ -82,9 +83,15 @@ export async function setupExecution(run: (job: JobContext) => unknown = () => {
   const id = await add()
   const lease = { ...(await take()), ...circumstances.lease }
   const turns = turnsOn(turnDb)
-  const work = { db, events, turns, payloadBytesMax: 1_000 }
-  const executionOf = (one: ClaimedLease) =>
-    new Execution(work, definition, { ...one, started: true, leftMs: 30_000 }, sentAtMs)
+  const executions: Execution[] = []
+  const deadlines = new Deadlines(() => executions)
+  onTestFinished(() => deadlines.stop())
+  const work = { db, events, turns, deadlines, payloadBytesMax: 1_000 }
+  const executionOf = (one: ClaimedLease) => {
+    const execution = new Execution(work, definition, { ...one, started: true, leftMs: 30_000 }, sentAtMs)
+    executions.push(execution)
+    return execution
+  }
   return {
     ...bundle,
     proxy,
