@@ -19,7 +19,7 @@ import {
 import { checkedSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import type { SqsServer } from '../sqs/sqs-server.js'
 import { Database, type Queryable } from '../store/database.js'
-import { type EnqueueAnswer, enqueue } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
 import {
   type GateDetail,
   type GateView,
@@ -209,7 +209,7 @@ class Client implements Fencepost {
     this.#payloadBytesMax = payloadBytesMax
     this.#leave = leave
     this.#announcer = new Announcer(db)
-    this.#enqueues = new GatheredEnqueues(db)
+    this.#enqueues = new GatheredEnqueues(db, (jobs) => this.#carry(jobs))
     this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
     const hurry = () => this.#waiter.hurry()
     for (const ending of ['finished', 'failed', 'cancelled', 'advanced'] as const) this.#events.on(ending, hurry)
@@ -248,6 +248,15 @@ class Client implements Fencepost {
       if (answer === 'discarded') this.#events.emit('discarded', { jobId: job.id, task: job.task })
       return { id: job.id, answer, result: (waiting) => this.result<Result>(job.id, waiting) }
     })
+  }
+
+  /** By the first of the workers that has handlers free for them. */
+  #carry(jobs: readonly NewJob[]): Promise<void> | undefined {
+    for (const worker of this.#workers) {
+      const carried = worker.carry(jobs)
+      if (carried) return carried
+    }
+    return undefined
   }
 
   async job(id: string) {

@@ -1,22 +1,27 @@
 import { Coalescer, weightOf } from '../store/coalescer.js'
 import type { Database } from '../store/database.js'
-import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import { carriedOrAlone, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
 
 type Answers = Map<string, EnqueueAnswer>
 
 /** What has more jobs than this is a statement of its own. */
 const gatheredMax = 100
 
-/** What many callers enqueue in the same moment is one statement, and one commit. */
+/** Stores jobs with a turn of a worker of this process, if one can. */
+type Carry = (jobs: readonly NewJob[]) => Promise<void> | undefined
+
+/** What many callers enqueue in the same moment is one statement, and one commit; with the claim, where a worker can do it. */
 export class GatheredEnqueues {
   readonly #db: Database
   readonly #line: Coalescer<readonly NewJob[], Answers>
 
-  constructor(db: Database) {
+  constructor(db: Database, carry: Carry) {
     this.#db = db
     this.#line = new Coalescer({
       run: async (asks) => {
-        const answers = await enqueue(db, asks.flat(), undefined, true)
+        const all = asks.flat()
+        const carried = carry(all)
+        const answers = await (carried ? carriedOrAlone(db, all, carried) : enqueue(db, all, undefined, true))
         return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
       },
       weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),

@@ -1,4 +1,6 @@
+import { FencepostError } from '../errors.js'
 import type { Database, Queryable } from './database.js'
+import { codeOf, isRefusedData } from './database-errors.js'
 import { arrayText, jsonArrayText } from './lease.js'
 
 /** A job ready to be stored: checked, with every option resolved. */
@@ -39,6 +41,13 @@ const freshIds = { alike: enqueueSql('enqueue_many_fresh', true), mixed: enqueue
 const oneId = 'select $1::uuid as job_id, fencepost.enqueue_one($1, $2, $3, $4, $5, $6, $7, $8) as answer'
 const freshAlike = 'select * from fencepost.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8)'
 
+/** What `enqueue_alike` is given: these jobs differ in their ids and payloads only, and have neither delay nor gates. */
+export function alikeValues(jobs: readonly NewJob[]): unknown[] {
+  const { task, queue, priority, failuresMax, lossesMax, leaseMs } = jobs[0] as NewJob
+  const payloads = `[${payloadsOf(jobs).join()}]`
+  return [arrayText(idsOf(jobs)), payloads, task, queue, priority, failuresMax, lossesMax, leaseMs]
+}
+
 interface Statement {
   readonly sql: string
   readonly values: () => unknown[]
@@ -68,16 +77,38 @@ export async function enqueue(
   return answers
 }
 
+/**
+ * The jobs are being stored with a worker's turn; should that fail, whatever the reason, they are enqueued as a repeat, which
+ * waits for a first try in flight. They are plain and their ids are fresh: what is there was enqueued by this very call.
+ */
+export async function carriedOrAlone(
+  db: Database,
+  jobs: readonly NewJob[],
+  carried: Promise<void>,
+): Promise<Map<string, EnqueueAnswer>> {
+  try {
+    await carried
+  } catch (failed) {
+    const fresh = false // guard: enqueue.carried_again
+    await enqueue(db, jobs, undefined, fresh).catch((error: unknown) => {
+      // guard: enqueue.carried_unknown
+      throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !isRefusedData(error)
+        ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+        : error
+    })
+  }
+  return new Map(jobs.map(({ id }) => [id, 'enqueued']))
+}
+
 /** The narrowest move that can do it: the more it can do, the longer it takes. */
 function statementOf(jobs: readonly NewJob[], fresh: boolean, own: boolean): Statement {
   const [first] = jobs
-  const alike = first !== undefined && jobs.every((job) => isLike(job, first))
+  const alike = first !== undefined && areAlike(jobs)
   // guard: enqueue.plain_only
   if (alike && first.delayMs === 0 && first.gatesText === null) {
+    if (fresh) return { sql: freshAlike, values: () => alikeValues(jobs) }
     const { id, payloadText, task, queue, priority, failuresMax, lossesMax, leaseMs } = first
     const common = [task, queue, priority, failuresMax, lossesMax, leaseMs]
-    if (fresh)
-      return { sql: freshAlike, values: () => [arrayText(idsOf(jobs)), `[${payloadsOf(jobs).join()}]`, ...common] }
     if (jobs.length === 1) return { sql: oneId, values: () => [id, payloadText, ...common] }
   }
   return {
@@ -99,7 +130,12 @@ function payloadsOf(jobs: readonly NewJob[]): string[] {
   return jobs.map(({ payloadText }) => payloadText)
 }
 
-/** In all that is `shared`; written out, because it is asked of every job. */
+/** In all that is `shared`. */
+export function areAlike(jobs: readonly NewJob[]): boolean {
+  return jobs.every((job) => isLike(job, jobs[0] as NewJob))
+}
+
+/** Written out, because it is asked of every job. */
 function isLike(a: NewJob, b: NewJob): boolean {
   return (
     a.task === b.task &&

@@ -1,0 +1,40 @@
+import { areAlike, type NewJob } from '../store/enqueue.js'
+import type { Lanes } from './lanes.js'
+import type { Turns } from './turns.js'
+
+export interface CarrierOptions {
+  readonly turns: Turns
+  readonly lanes: Lanes
+  readonly tasks: ReadonlyMap<string, unknown>
+  readonly mayClaim: () => boolean
+}
+
+/**
+ * Stores what its process enqueues with a turn of the worker, which claims it in the same commit: from enqueue() to the
+ * handler it is one round trip instead of two. Only what a handler is free for, and never with a turn that might wait.
+ */
+export class Carrier {
+  readonly #options: CarrierOptions
+  /** What it has stored, until the event of that. */
+  readonly #stored = new Set<string>()
+
+  constructor(options: CarrierOptions) {
+    this.#options = options
+  }
+
+  /** When these jobs, under fresh ids, are stored; undefined if that is not for this worker now. */
+  carry(jobs: readonly NewJob[]): Promise<void> | undefined {
+    const { turns, lanes, tasks, mayClaim } = this.#options
+    const { task, queue, delayMs, gatesText } = jobs[0] as NewJob
+    if (!mayClaim() || !turns.isFree) return undefined // guard: carrier.may_claim
+    if (!tasks.has(task)) return undefined // guard: carrier.known_task
+    if (delayMs !== 0 || gatesText !== null || !areAlike(jobs)) return undefined // guard: carrier.plain
+    const claim = lanes.claimFor(queue, jobs.length)
+    return claim && turns.carry(jobs, claim).then(() => jobs.forEach(({ id }) => this.#stored.add(id)))
+  }
+
+  /** Whether the turn that has stored it has looked for it, too. Asked once, when it is told as enqueued. */
+  hasLookedFor(jobId: string): boolean {
+    return this.#stored.delete(jobId)
+  }
+}
