@@ -15,8 +15,8 @@ export interface CarrierOptions {
  */
 export class Carrier {
   readonly #options: CarrierOptions
-  /** What it has stored, until the event of that. */
-  readonly #stored = new Set<string>()
+  /** What it has stored, until the event of that: a few, and told in the order in which they are here. */
+  readonly #stored: string[] = []
 
   constructor(options: CarrierOptions) {
     this.#options = options
@@ -30,11 +30,12 @@ export class Carrier {
     if (!tasks.has(task)) return undefined // guard: carrier.known_task
     if (delayMs !== 0 || gatesText !== null || !areAlike(jobs)) return undefined // guard: carrier.plain
     const claim = lanes.claimFor(queue, jobs.length)
-    return claim && turns.carry(jobs, claim).then(() => jobs.forEach(({ id }) => this.#stored.add(id)))
+    return claim && turns.carry(jobs, claim).then(() => void this.#stored.push(...jobs.map(({ id }) => id)))
   }
 
   /** Whether the turn that has stored it has looked for it, too. Asked once, when it is told as enqueued. */
   hasLookedFor(jobId: string): boolean {
-    return this.#stored.delete(jobId)
+    const at = this.#stored.indexOf(jobId)
+    return at !== -1 && this.#stored.splice(at, 1).length > 0
   }
 }
