@@ -1,6 +1,7 @@
 import { Coalescer, weightOf } from '../store/coalescer.js'
 import type { Database } from '../store/database.js'
-import { carriedOrAlone, type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueue, enqueueAfter, type NewJob } from '../store/enqueue.js'
+import type { Alone } from '../worker/turns.js'
 
 type Answers = Map<string, EnqueueAnswer>
 
@@ -8,7 +9,7 @@ type Answers = Map<string, EnqueueAnswer>
 const gatheredMax = 100
 
 /** Stores jobs with a turn of a worker of this process, if one can. */
-type Carry = (jobs: readonly NewJob[]) => Promise<void> | undefined
+type Carry = (jobs: readonly NewJob[], alone: Alone) => Promise<unknown> | undefined
 
 /** What many callers enqueue in the same moment is one statement, and one commit; with the claim, where a worker can do it. */
 export class GatheredEnqueues {
@@ -20,8 +21,8 @@ export class GatheredEnqueues {
     this.#line = new Coalescer({
       run: async (asks) => {
         const all = asks.flat()
-        const carried = carry(all)
-        const answers = await (carried ? carriedOrAlone(db, all, carried) : enqueue(db, all, undefined, true))
+        const carried = carry(all, (failed) => enqueueAfter(db, all, failed))
+        const answers = await (carried?.then(() => allEnqueued(all)) ?? enqueue(db, all, undefined, true))
         return asks.map((jobs) => new Map(jobs.map(({ id }) => [id, answers.get(id) as EnqueueAnswer])))
       },
       weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
@@ -33,4 +34,8 @@ export class GatheredEnqueues {
     const isAlone = ownIds || jobs.length > gatheredMax
     return isAlone ? enqueue(this.#db, jobs, undefined, !ownIds) : this.#line.ask(jobs)
   }
+}
+
+function allEnqueued(jobs: readonly NewJob[]): Answers {
+  return new Map(jobs.map(({ id }) => [id, 'enqueued']))
 }

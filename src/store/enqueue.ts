@@ -78,26 +78,17 @@ export async function enqueue(
 }
 
 /**
- * The jobs are being stored with a worker's turn; should that fail, whatever the reason, they are enqueued as a repeat, which
+ * The jobs were to be stored with a worker's turn, and that `failed`, whatever the reason: they are enqueued as a repeat, which
  * waits for a first try in flight. They are plain and their ids are fresh: what is there was enqueued by this very call.
  */
-export async function carriedOrAlone(
-  db: Database,
-  jobs: readonly NewJob[],
-  carried: Promise<void>,
-): Promise<Map<string, EnqueueAnswer>> {
-  try {
-    await carried
-  } catch (failed) {
-    const fresh = false // guard: enqueue.carried_again
-    await enqueue(db, jobs, undefined, fresh).catch((error: unknown) => {
-      // guard: enqueue.carried_unknown
-      throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !isRefusedData(error)
-        ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
-        : error
-    })
-  }
-  return new Map(jobs.map(({ id }) => [id, 'enqueued']))
+export async function enqueueAfter(db: Database, jobs: readonly NewJob[], failed: unknown): Promise<void> {
+  const fresh = false // guard: enqueue.carried_again
+  await enqueue(db, jobs, undefined, fresh).catch((error: unknown) => {
+    // guard: enqueue.carried_unknown
+    throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !isRefusedData(error)
+      ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+      : error
+  })
 }
 
 /** The narrowest move that can do it: the more it can do, the longer it takes. */

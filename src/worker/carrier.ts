@@ -1,6 +1,6 @@
 import { areAlike, type NewJob } from '../store/enqueue.js'
 import type { Lanes } from './lanes.js'
-import type { Turns } from './turns.js'
+import type { Alone, Turns } from './turns.js'
 
 export interface CarrierOptions {
   readonly turns: Turns
@@ -22,15 +22,19 @@ export class Carrier {
     this.#options = options
   }
 
-  /** When these jobs, under fresh ids, are stored; undefined if that is not for this worker now. */
-  carry(jobs: readonly NewJob[]): Promise<void> | undefined {
+  /** When these jobs, under fresh ids, are stored, by a turn or `alone`; undefined if that is not for this worker now. */
+  carry(jobs: readonly NewJob[], alone: Alone): Promise<unknown> | undefined {
     const { turns, lanes, tasks, mayClaim } = this.#options
     const { task, queue, delayMs, gatesText } = jobs[0] as NewJob
     if (!mayClaim() || !turns.isFree) return undefined // guard: carrier.may_claim
     if (!tasks.has(task)) return undefined // guard: carrier.known_task
     if (delayMs !== 0 || gatesText !== null || !areAlike(jobs)) return undefined // guard: carrier.plain
     const claim = lanes.claimFor(queue, jobs.length)
-    return claim && turns.carry(jobs, claim).then(() => void this.#stored.push(...jobs.map(({ id }) => id)))
+    return claim && turns.carry(jobs, claim, alone).then((how) => how === 'alone' || this.#keep(jobs))
+  }
+
+  #keep(jobs: readonly NewJob[]): void {
+    for (const { id } of jobs) this.#stored.push(id)
   }
 
   /** Whether the turn that has stored it has looked for it, too. Asked once, when it is told as enqueued. */

@@ -7,6 +7,7 @@ import { isRefusedData } from '../store/database-errors.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from '../store/settle.js'
 import type { NewJob } from '../store/enqueue.js'
 import { type Release, takeTurn, takeTurnStoring, type Turn, type TurnAnswer } from '../store/turn.js'
+import { within } from './within.js'
 
 /** While one turn is on its way, the next one gathers; with a third, each would only carry less. */
 const turnsAtOnce = 2
@@ -14,6 +15,8 @@ const turnsAtOnce = 2
 const saidMax = 1_000
 const saidBytesMax = 16 * 1_048_576
 const pauseMsMax = 2_000
+/** How long the leases of a turn of unknown fate wait for its jobs to be stored: not as long as a lease lasts. */
+const storedMsMax = 500
 
 /** What a turn asks for. `news`: how much this process had heard of when it asked. */
 export type Claim = Turn['claim'] & { readonly news: number }
@@ -39,6 +42,8 @@ export interface Finisher {
 
 type Refused = (error: unknown) => void
 type Name = Pick<Turn, 'worker' | 'turn'>
+/** Stores jobs without a turn, after this error of one. */
+export type Alone = (failed: unknown) => Promise<void>
 
 type Word =
   | { readonly kind: 'finish'; readonly item: Finish; readonly by: Finisher }
@@ -123,14 +128,18 @@ export class Turns {
 
   /**
    * Takes a turn that stores these jobs before it claims. It says nothing: what is said may have to wait for a lock. If it fails,
-   * whoever wants the jobs stored is told so at once, and has to repeat that; the turn then goes its own way.
+   * the jobs are stored `alone`, at once; the turn then goes its own way.
    */
-  carry(jobs: readonly NewJob[], claim: Claim): Promise<void> {
+  carry(jobs: readonly NewJob[], claim: Claim, alone: Alone): Promise<'carried' | 'alone'> {
     const name = { worker: this.#options.worker(), turn: ++this.#number }
     const answer = takeTurnStoring(this.#options.db, { ...name, ...this.#said([], claim) }, jobs)
+    const stored = answer.then(
+      () => 'carried' as const,
+      (error: unknown) => alone(error).then(() => 'alone' as const),
+    )
     this.#underWay++
-    void this.#carried(answer, claim, name).finally(() => this.#over())
-    return answer.then(() => {})
+    void this.#carried(answer, stored, claim, name).finally(() => this.#over())
+    return stored
   }
 
   /** When all that was said has been answered, and no claim is on its way. */
@@ -177,9 +186,14 @@ export class Turns {
     this.look()
   }
 
-  async #carried(answer: Promise<TurnAnswer>, claim: Claim, name: Name): Promise<void> {
+  async #carried(answer: Promise<TurnAnswer>, stored: Promise<unknown>, claim: Claim, name: Name): Promise<void> {
     const told = await answer.catch((error: unknown) => (isUnknown(error) ? 'unknown' : 'failed'))
-    if (told === 'unknown') return this.#turn([], claim, name) // guard: turns.carried_unknown
+    if (told === 'unknown') {
+      // guard: turns.carried_unknown
+      // Once they are stored, a first try that has yet to arrive finds its ids taken, and claims nothing that nobody hears of.
+      await within(storedMsMax, stored) // guard: turns.carried_late
+      return this.#turn([], claim, name)
+    }
     // Who enqueues hears of it before the handler begins, however much that does before it first waits.
     await new Promise(setImmediate) // guard: turns.carried_first
     if (told === 'failed')

@@ -21,7 +21,7 @@ import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
 import { Suspect } from './suspect.js'
-import { type Claim, type Claimed, Turns } from './turns.js'
+import { type Alone, type Claim, type Claimed, Turns } from './turns.js'
 import { UnmarkedJobs } from './unmarked.js'
 import { within } from './within.js'
 
@@ -190,8 +190,8 @@ export class Worker {
   }
 
   /** Stores jobs in the transaction that claims them, if it has handlers free for them. */
-  carry(jobs: readonly NewJob[]): Promise<void> | undefined {
-    return this.#carrier.carry(jobs)
+  carry(jobs: readonly NewJob[], alone: Alone): Promise<unknown> | undefined {
+    return this.#carrier.carry(jobs, alone)
   }
 
   /** Stops claiming, waits for running handlers, then aborts and gives back what is left, at no charge. */
