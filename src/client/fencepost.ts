@@ -19,7 +19,7 @@ import {
 import { checkedSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import type { SqsServer } from '../sqs/sqs-server.js'
 import { Database, type Queryable } from '../store/database.js'
-import { type EnqueueAnswer, enqueue } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
 import {
   type GateDetail,
   type GateView,
@@ -39,6 +39,7 @@ import type { StoredGate } from '../task/gate.js'
 import { checkedGateKey, checkedLimitKey, type PauseTarget, pausedThing } from '../task/gate-key.js'
 import { checkedInteger, checkedName, checkIsOptions, checkListen, checkOptionNames } from '../task/options.js'
 import type { Task } from '../task/task.js'
+import type { Alone } from '../worker/turns.js'
 import { Worker, type WorkOptions } from '../worker/worker.js'
 import { Announcer } from './announcer.js'
 import { GateDisputes } from './gate-disputes.js'
@@ -209,7 +210,7 @@ class Client implements Fencepost {
     this.#payloadBytesMax = payloadBytesMax
     this.#leave = leave
     this.#announcer = new Announcer(db)
-    this.#enqueues = new GatheredEnqueues(db)
+    this.#enqueues = new GatheredEnqueues(db, (jobs, alone) => this.#carry(jobs, alone))
     this.#waiter = new ResultWaiter((ids) => readOutcomes(db, ids))
     const hurry = () => this.#waiter.hurry()
     for (const ending of ['finished', 'failed', 'cancelled', 'advanced'] as const) this.#events.on(ending, hurry)
@@ -248,6 +249,15 @@ class Client implements Fencepost {
       if (answer === 'discarded') this.#events.emit('discarded', { jobId: job.id, task: job.task })
       return { id: job.id, answer, result: (waiting) => this.result<Result>(job.id, waiting) }
     })
+  }
+
+  /** By the first of the workers that has handlers free for them. */
+  #carry(jobs: readonly NewJob[], alone: Alone): Promise<unknown> | undefined {
+    for (const worker of this.#workers) {
+      const carried = worker.carry(jobs, alone)
+      if (carried) return carried
+    }
+    return undefined
   }
 
   async job(id: string) {

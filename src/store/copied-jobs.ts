@@ -1,7 +1,7 @@
 import pg from 'pg'
 import type { Copies } from './copy-in.js'
 import type { Database } from './database.js'
-import type { NewJob } from './enqueue.js'
+import type { NewJob } from './new-job.js'
 import { inSchema } from './schema-name.js'
 
 /** Three messages instead of one are worth it for so many. */

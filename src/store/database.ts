@@ -165,6 +165,23 @@ export class Database {
     }
   }
 
+  /** The same, tried once: how it is repeated is the caller's to decide. FP_COMMIT_UNKNOWN: it may have been carried out. */
+  async moveOnce<Row>(sql: string, values: unknown[]): Promise<Row[]> {
+    try {
+      return (await this.#runMove(inSchema(sql, this.schema), values)).rows as Row[]
+    } catch (error) {
+      // guard: database.once_unknown
+      throw isOutcomeUnknown(error)
+        ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+        : catalogued(error)
+    }
+  }
+
+  /** Whether a move could be sent at once, on a connection that is there. */
+  get hasIdleConnection(): boolean {
+    return this.#pool.idleCount > 0
+  }
+
   /** Runs one statement that changes nothing, and repeats it like a move. */
   async read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     try {

@@ -1,22 +1,11 @@
+import { FencepostError } from '../errors.js'
 import { copiedLeast, enqueueCopied } from './copied-jobs.js'
 import type { Database, Queryable } from './database.js'
+import { codeOf, isRefusedData } from './database-errors.js'
 import { arrayText, jsonArrayText } from './lease.js'
+import type { NewJob } from './new-job.js'
 
-/** A job ready to be stored: checked, with every option resolved. */
-export interface NewJob {
-  readonly id: string
-  readonly task: string
-  /** On one line, as JSON.stringify() makes it. */
-  readonly payloadText: string
-  readonly queue: string
-  readonly priority: number
-  readonly delayMs: number
-  readonly failuresMax: number
-  readonly lossesMax: number
-  readonly leaseMs: number
-  /** JSON text of its gates, in the order in which they are waited for; null if it has none. */
-  readonly gatesText: string | null
-}
+export type { NewJob } from './new-job.js'
 
 export type EnqueueAnswer = 'enqueued' | 'existing' | 'pending' | 'discarded'
 
@@ -39,6 +28,13 @@ const freshIds = { alike: enqueueSql('enqueue_many_fresh', true), mixed: enqueue
 
 const oneId = 'select $1::uuid as job_id, fencepost.enqueue_one($1, $2, $3, $4, $5, $6, $7, $8) as answer'
 const freshAlike = 'select * from fencepost.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8)'
+
+/** What `enqueue_alike` is given: these jobs differ in their ids and payloads only, and have neither delay nor gates. */
+export function alikeValues(jobs: readonly NewJob[]): unknown[] {
+  const { task, queue, priority, failuresMax, lossesMax, leaseMs } = jobs[0] as NewJob
+  const payloads = `[${payloadsOf(jobs).join()}]`
+  return [arrayText(idsOf(jobs)), payloads, task, queue, priority, failuresMax, lossesMax, leaseMs]
+}
 
 interface Statement {
   readonly sql: string
@@ -70,16 +66,29 @@ export async function enqueue(
   return answers
 }
 
+/**
+ * The jobs were to be stored with a worker's turn, and that `failed`, whatever the reason: they are enqueued as a repeat, which
+ * waits for a first try in flight. They are plain and their ids are fresh: what is there was enqueued by this very call.
+ */
+export async function enqueueAfter(db: Database, jobs: readonly NewJob[], failed: unknown): Promise<void> {
+  const fresh = false // guard: enqueue.carried_again
+  await enqueue(db, jobs, undefined, fresh).catch((error: unknown) => {
+    // guard: enqueue.carried_unknown
+    throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !isRefusedData(error)
+      ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
+      : error
+  })
+}
+
 /** The narrowest move that can do it: the more it can do, the longer it takes. */
 function statementOf(jobs: readonly NewJob[], fresh: boolean, own: boolean): Statement {
   const [first] = jobs
-  const alike = first !== undefined && jobs.every((job) => isLike(job, first))
+  const alike = first !== undefined && areAlike(jobs)
   // guard: enqueue.plain_only
   if (alike && first.delayMs === 0 && first.gatesText === null) {
+    if (fresh) return { sql: freshAlike, values: () => alikeValues(jobs) }
     const { id, payloadText, task, queue, priority, failuresMax, lossesMax, leaseMs } = first
     const common = [task, queue, priority, failuresMax, lossesMax, leaseMs]
-    if (fresh)
-      return { sql: freshAlike, values: () => [arrayText(idsOf(jobs)), `[${payloadsOf(jobs).join()}]`, ...common] }
     if (jobs.length === 1) return { sql: oneId, values: () => [id, payloadText, ...common] }
   }
   return {
@@ -101,7 +110,12 @@ function payloadsOf(jobs: readonly NewJob[]): string[] {
   return jobs.map(({ payloadText }) => payloadText)
 }
 
-/** In all that is `shared`; written out, because it is asked of every job. */
+/** In all that is `shared`. */
+export function areAlike(jobs: readonly NewJob[]): boolean {
+  return jobs.every((job) => isLike(job, jobs[0] as NewJob))
+}
+
+/** Written out, because it is asked of every job. */
 function isLike(a: NewJob, b: NewJob): boolean {
   return (
     a.task === b.task &&

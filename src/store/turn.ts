@@ -1,5 +1,6 @@
 import type { Fence, Outcome } from '../job/places.js'
 import type { Database } from './database.js'
+import { alikeValues, type NewJob } from './enqueue.js'
 import { fenceColumns, jsonArrayText } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
 import { type ToldLease, ToldLeases, type TurnLease } from './turn-lease.js'
@@ -63,6 +64,10 @@ type Told =
   | ['called']
   | ['unseen', ms: number]
 
+interface ToldRow {
+  readonly told: string
+}
+
 const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $5::uuid[], $6::bigint[], $7::bigint[], $8::jsonb[],
   $9::uuid[], $10::bigint[], $11::bigint[], $12::jsonb[], $13::bigint[], $14::boolean[],
@@ -70,16 +75,44 @@ const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $19::uuid[], $20::bigint[], $21::bigint[],
   $22::text[], $23::integer[], $24::integer[], $25, $26) as told`
 
+/**
+ * The parts of an Append are done in their order, and what a function does sees what was done before. The turn's lock comes
+ * first: a repeat of the turn waits for all of this, and not only for its last part.
+ */
+const storing = `select name::text as told
+  from pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext($1::text || '/' || $2::bigint)) name -- guard: turn.storing_lock
+  where name::text <> ''
+  union all select answer from fencepost.enqueue_alike($27, $28, $29, $30, $31, $32, $33, $34)
+  union all ${statement}`
+
+/**
+ * Stores jobs for `enqueue_alike`, under fresh ids, and takes the turn: in one statement and one commit. It is tried once.
+ * After an error the jobs are to be enqueued by themselves, and the turn repeated if what became of it is unknown.
+ */
+export async function takeTurnStoring(db: Database, turn: Turn, jobs: readonly NewJob[]): Promise<TurnAnswer> {
+  const sentAtMs = performance.now()
+  const rows = await db.moveOnce<ToldRow>(storing, [...turnValues(turn, false), ...alikeValues(jobs)])
+  return turnAnswer(db, turn, rows, sentAtMs)
+}
+
 /** Settles, starts and claims, in one statement and one commit. `repeated`: what became of an earlier call is unknown. */
 export async function takeTurn(db: Database, turn: Turn, repeated = false): Promise<TurnAnswer> {
-  const { finish, fail, release, start, claim } = turn
   let sentAtMs = 0
-  const values = (again: boolean) => [
-    turn.worker,
-    turn.turn,
+  const rows = await db.move<ToldRow>(statement, (again) => {
+    sentAtMs = performance.now()
     // guard: turn.again
     // guard: turn.repeated
-    again || repeated,
+    return turnValues(turn, again || repeated)
+  })
+  return turnAnswer(db, turn, rows, sentAtMs)
+}
+
+function turnValues(turn: Turn, again: boolean): unknown[] {
+  const { finish, fail, release, start, claim } = turn
+  return [
+    turn.worker,
+    turn.turn,
+    again,
     turn.tasks,
     ...fencesOrNull(finish),
     resultsOrNull(finish),
@@ -96,10 +129,9 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     claim.room,
     claim.suspect,
   ]
-  const rows = await db.move<{ told: string }>(statement, (again) => {
-    sentAtMs = performance.now()
-    return values(again)
-  })
+}
+
+function turnAnswer(db: Database, turn: Turn, rows: readonly ToldRow[], sentAtMs: number): TurnAnswer {
   const answer = {
     finish: [],
     fail: [],
@@ -111,7 +143,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     called: false,
     sentAtMs,
   } as Answer
-  const leases = new ToldLeases(turn.tasks, claim.queues)
+  const leases = new ToldLeases(turn.tasks, turn.claim.queues)
   for (const row of rows) {
     const told = JSON.parse(row.told) as Told
     switch (told[0]) {

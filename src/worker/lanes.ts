@@ -5,6 +5,8 @@ import type { TurnLease } from '../store/turn.js'
 /** However fast the handlers are, no more than this waits in one process. */
 const aheadMax = 1_000
 
+type Part = Claim['queues'][number]
+
 interface Lane {
   readonly queue: string
   /** How many of its handlers may run at the same time. */
@@ -119,32 +121,57 @@ export class Lanes {
 
   /** What there is room for. Unless there is a turn anyway, queues that were empty are not asked. */
   claim(anyway: boolean, suspect: boolean): Claim | undefined {
+    let { room, handlers } = this.#left()
+    if (room <= 0) return undefined
+    const queues: Part[] = []
+    for (let i = 0; i < this.#lanes.length; i++) {
+      // Each turn begins with another queue, so that none starves behind the others.
+      const lane = this.#lanes[(this.#first + i) % this.#lanes.length] as Lane
+      const part = this.#part(lane, handlers)
+      if (part.limit <= 0 || (lane.dry && !anyway)) continue
+      // Where there is little, one look at a time: a second one would look for what the first is about to take. But what has
+      // come since does not wait for a turn that may be waiting itself.
+      if (lane.short && lane.asked > 0 && lane.askedNews === this.#news) continue // guard: lanes.news_meanwhile
+      handlers -= part.starts
+      queues.push(part)
+    }
+    if (queues.length === 0) return undefined
+    this.#first++ // guard: lanes.turns
+    return this.#asked(queues, room, suspect)
+  }
+
+  /** For jobs that are about to be stored: if each has a free handler, and nothing is known to wait that comes before them. */
+  claimFor(queue: string, jobs: number): Claim | undefined {
+    const lane = this.#byQueue.get(queue)
+    if (!lane?.short) return undefined // guard: lanes.behind_others
+    const { room, handlers } = this.#left()
+    const part = this.#part(lane, handlers, jobs)
+    if (part.starts < jobs || room < jobs) return undefined // guard: lanes.handler_each
+    return this.#asked([part], room, false)
+  }
+
+  /** How many more may be claimed, and how many of them for free handlers. */
+  #left(): { room: number; handlers: number } {
     let room = this.#concurrency - this.#running
     let handlers = room
     for (const lane of this.#lanes) {
       room += this.#ahead(lane) - lane.waiting.length - lane.asked
       handlers -= lane.waiting.length + lane.promised
     }
-    if (room <= 0) return undefined
-    const queues = []
-    for (let i = 0; i < this.#lanes.length; i++) {
-      // Each turn begins with another queue, so that none starves behind the others.
-      const lane = this.#lanes[(this.#first + i) % this.#lanes.length] as Lane
-      const window = lane.cap + this.#ahead(lane)
-      const free = window - lane.running - lane.waiting.length - lane.asked // guard: lanes.asked
-      if (free <= 0 || (lane.dry && !anyway)) continue
-      // Where there is little, one look at a time: a second one would look for what the first is about to take. But what has
-      // come since does not wait for a turn that may be waiting itself.
-      if (lane.short && lane.asked > 0 && lane.askedNews === this.#news) continue // guard: lanes.news_meanwhile
-      // Half the window at most: while one turn's jobs run, the other turn brings the next.
-      const limit = Math.min(free, Math.ceil(window / 2))
-      const idle = lane.cap - lane.running - lane.waiting.length - lane.promised
-      const starts = Math.max(0, Math.min(limit, handlers, idle)) // guard: lanes.starts
-      handlers -= starts
-      queues.push({ queue: lane.queue, limit, starts })
-    }
-    if (queues.length === 0) return undefined
-    this.#first++ // guard: lanes.turns
+    return { room, handlers }
+  }
+
+  #part(lane: Lane, handlers: number, jobs = 0): Part {
+    const window = lane.cap + this.#ahead(lane)
+    const free = window - lane.running - lane.waiting.length - lane.asked // guard: lanes.asked
+    // Half the window at most: while one turn's jobs run, the other turn brings the next.
+    const limit = Math.min(free, Math.max(jobs, Math.ceil(window / 2)))
+    const idle = lane.cap - lane.running - lane.waiting.length - lane.promised
+    const starts = Math.max(0, Math.min(limit, handlers, idle)) // guard: lanes.starts
+    return { queue: lane.queue, limit, starts }
+  }
+
+  #asked(queues: readonly Part[], room: number, suspect: boolean): Claim {
     for (const { queue, limit, starts } of queues) {
       this.#lane(queue).asked += limit
       this.#lane(queue).promised += starts

@@ -5,7 +5,9 @@ import type { Fence } from '../job/places.js'
 import type { Database } from '../store/database.js'
 import { isRefusedData } from '../store/database-errors.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from '../store/settle.js'
-import { type Release, takeTurn, type Turn, type TurnAnswer } from '../store/turn.js'
+import type { NewJob } from '../store/enqueue.js'
+import { type Release, takeTurn, takeTurnStoring, type Turn, type TurnAnswer } from '../store/turn.js'
+import { within } from './within.js'
 
 /** While one turn is on its way, the next one gathers; with a third, each would only carry less. */
 const turnsAtOnce = 2
@@ -13,6 +15,8 @@ const turnsAtOnce = 2
 const saidMax = 1_000
 const saidBytesMax = 16 * 1_048_576
 const pauseMsMax = 2_000
+/** How long the leases of a turn of unknown fate wait for its jobs to be stored: not as long as a lease lasts. */
+const storedMsMax = 500
 
 /** What a turn asks for. `news`: how much this process had heard of when it asked. */
 export type Claim = Turn['claim'] & { readonly news: number }
@@ -42,6 +46,9 @@ export interface Finisher {
 }
 
 type Refused = (error: unknown) => void
+type Name = Pick<Turn, 'worker' | 'turn'>
+/** Stores jobs without a turn, after this error of one. */
+export type Alone = (failed: unknown) => Promise<void>
 
 type Word =
   | Finisher
@@ -116,6 +123,30 @@ export class Turns {
     })
   }
 
+  /** Whether a turn could leave now, on a connection that is there, besides the one for what is to be said. */
+  get isFree(): boolean {
+    const others = this.#underWay + (this.#words.length > 0 ? 1 : 0) // guard: turns.carried_words
+    // guard: turns.carried_room
+    // guard: turns.carried_connection
+    return others < turnsAtOnce && this.#options.db.hasIdleConnection
+  }
+
+  /**
+   * Takes a turn that stores these jobs before it claims. It says nothing: what is said may have to wait for a lock. If it fails,
+   * the jobs are stored `alone`, at once; the turn then goes its own way.
+   */
+  carry(jobs: readonly NewJob[], claim: Claim, alone: Alone): Promise<'carried' | 'alone'> {
+    const name = { worker: this.#options.worker(), turn: ++this.#number }
+    const answer = takeTurnStoring(this.#options.db, { ...name, ...this.#said([], claim) }, jobs)
+    const stored = answer.then(
+      () => 'carried' as const,
+      (error: unknown) => alone(error).then(() => 'alone' as const),
+    )
+    this.#underWay++
+    void this.#carried(answer, stored, claim, name).finally(() => this.#over())
+    return stored
+  }
+
   /** When all that was said has been answered, and no claim is on its way. */
   rest(): Promise<void> {
     return new Promise((resolve) => {
@@ -150,25 +181,42 @@ export class Turns {
       if (this.#words.length === 0 && !claim) break
       const words = this.#words.splice(0, saidAtOnce(this.#words))
       this.#underWay++
-      void this.#turn(words, claim).finally(() => {
-        this.#underWay--
-        this.look()
-      })
+      void this.#turn(words, claim).finally(() => this.#over())
     }
     if (this.#underWay === 0) for (const resolve of this.#onRest.splice(0)) resolve() // guard: turns.rest
   }
 
-  async #turn(words: readonly Word[], claim: Claim | undefined): Promise<void> {
-    const worker = this.#options.worker() // a repeat is one only under the same name
-    let turn = ++this.#number
-    let repeated = false
+  #over(): void {
+    this.#underWay--
+    this.look()
+  }
+
+  async #carried(answer: Promise<TurnAnswer>, stored: Promise<unknown>, claim: Claim, name: Name): Promise<void> {
+    const told = await answer.catch((error: unknown) => (isUnknown(error) ? 'unknown' : 'failed'))
+    if (told === 'unknown') {
+      // guard: turns.carried_unknown
+      // Once they are stored, a first try that has yet to arrive finds its ids taken, and claims nothing that nobody hears of.
+      await within(storedMsMax, stored) // guard: turns.carried_late
+      return this.#turn([], claim, name)
+    }
+    // Who enqueues hears of it before the handler begins, however much that does before it first waits.
+    await new Promise(setImmediate) // guard: turns.carried_first
+    if (told === 'failed')
+      this.#options.receive(claim, nothingClaimed()) // guard: turns.carried_dropped
+    else this.#hear(claim, told)
+  }
+
+  /** `first`: the name of a first try of which nobody knows what became. */
+  async #turn(words: readonly Word[], claim: Claim | undefined, first?: Name): Promise<void> {
+    const worker = first?.worker ?? this.#options.worker() // a repeat is one only under the same name
+    let turn = first?.turn ?? ++this.#number
+    let repeated = first !== undefined
     for (let tries = 0; ; tries++) {
       try {
         return await this.#send(words, claim, { worker, turn }, repeated) // guard: turns.same_name
       } catch (error) {
-        const isUnknown = error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
         // For as long as nobody has told what became of it. What is refused now was refused then, too.
-        repeated = (repeated || isUnknown) && !isRefusedData(error) // guard: turns.repeated
+        repeated = (repeated || isUnknown(error)) && !isRefusedData(error) // guard: turns.repeated
         if (!repeated) {
           // Asked again later, with what there is room for then.
           if (claim) this.#options.receive(claim, nothingClaimed()) // guard: turns.claim_dropped
@@ -195,32 +243,36 @@ export class Turns {
     }
   }
 
-  async #send(
-    words: readonly Word[],
-    claim: Claim | undefined,
-    name: { worker: string; turn: number },
-    repeated: boolean,
-  ): Promise<void> {
-    const { db, tasks, receive } = this.#options
+  async #send(words: readonly Word[], claim: Claim | undefined, name: Name, repeated: boolean): Promise<void> {
+    const answer = await takeTurn(this.#options.db, { ...name, ...this.#said(words, claim) }, repeated)
+    tell(words, answer)
+    this.#hear(claim, answer)
+  }
+
+  #said(words: readonly Word[], claim: Claim = nothing): Omit<Turn, keyof Name> {
     const items = <Kind extends Word['kind']>(kind: Kind) =>
       words.filter((word) => word.kind === kind).map((word) => word.item) as Extract<Word, { kind: Kind }>['item'][]
-    const said = {
-      ...name,
+    return {
       finish: items('finish'),
       fail: items('fail'),
       release: items('release'),
       start: items('start'),
-      claim: claim ?? nothing,
-      tasks,
+      claim,
+      tasks: this.#options.tasks,
     }
-    const answer = await takeTurn(db, said, repeated)
-    tell(words, answer)
+  }
+
+  #hear(claim: Claim | undefined, answer: TurnAnswer): void {
     if (answer.called) this.#options.onCalled()
-    if (claim) receive(claim, answer)
+    if (claim) this.#options.receive(claim, answer)
   }
 }
 
 const nothing: Claim = { queues: [], room: 0, suspect: false, news: 0 }
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof FencepostError && error.code === 'FP_COMMIT_UNKNOWN'
+}
 
 function nothingClaimed(): Claimed {
   return { leases: [], nudged: false, unseenMs: undefined, sentAtMs: performance.now() }

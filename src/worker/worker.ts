@@ -5,6 +5,7 @@ import type { Events } from '../events.js'
 import { defaults, limits } from '../limits.js'
 import { packageVersion } from '../package-root.js'
 import type { Database } from '../store/database.js'
+import type { NewJob } from '../store/enqueue.js'
 import type { TurnLease } from '../store/turn.js'
 import { actionCard, putActions } from '../store/runs.js'
 import { registerWorker, retireWorker } from '../store/worker.js'
@@ -12,6 +13,7 @@ import { type Duration, durationMs } from '../task/duration.js'
 import { checkedInteger, checkedName } from '../task/options.js'
 import type { Task } from '../task/task.js'
 import { Advancer } from './advancer.js'
+import { Carrier } from './carrier.js'
 import { Deadlines } from './deadlines.js'
 import { type Bench, Execution, type Onlooker } from './executor.js'
 import { Heartbeat } from './heartbeat.js'
@@ -20,8 +22,9 @@ import { Lanes } from './lanes.js'
 import { Lookout } from './lookout.js'
 import { Maintenance } from './maintenance.js'
 import { Suspect } from './suspect.js'
-import { type Claim, type Claimed, Turns } from './turns.js'
+import { type Alone, type Claim, type Claimed, Turns } from './turns.js'
 import { UnmarkedJobs } from './unmarked.js'
+import { within } from './within.js'
 
 export interface WorkOptions {
   /** How many handlers run at the same time in this worker. */
@@ -72,6 +75,7 @@ export class Worker {
   readonly #unmarked = new UnmarkedJobs(() => this.#turns.look())
   readonly #lanes: Lanes
   readonly #turns: Turns
+  readonly #carrier: Carrier
   readonly #suspect: Suspect
   readonly #lookout: Lookout
   readonly #heartbeat: Heartbeat
@@ -134,6 +138,8 @@ export class Worker {
       forget: (execution) => this.#held.delete(execution),
       look: () => this.#look(),
     })
+    const mayClaim = () => this.#mayClaim
+    this.#carrier = new Carrier({ turns: this.#turns, lanes: this.#lanes, tasks: this.#tasks, mayClaim })
     this.#bench = { db, events, turns: this.#turns, deadlines: this.#deadlines, payloadBytesMax }
     this.#lookout = new Lookout({
       db: this.#backgroundDb,
@@ -179,10 +185,15 @@ export class Worker {
     await this.#register()
     await this.#turnDb.prepareMoves()
     this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
-    this.#stopHearing = this.#events.on('enqueued', ({ queue }) => {
-      if (Object.hasOwn(this.#queues, queue)) this.#look()
+    this.#stopHearing = this.#events.on('enqueued', ({ jobId, queue }) => {
+      if (Object.hasOwn(this.#queues, queue) && !this.#carrier.hasLookedFor(jobId)) this.#look() // guard: worker.carried
     })
     this.#look()
+  }
+
+  /** Stores jobs in the transaction that claims them, if it has handlers free for them. */
+  carry(jobs: readonly NewJob[], alone: Alone): Promise<unknown> | undefined {
+    return this.#carrier.carry(jobs, alone)
   }
 
   /** Stops claiming, waits for running handlers, then aborts and gives back what is left, at no charge. */
@@ -191,11 +202,15 @@ export class Worker {
     return this.#stopped
   }
 
-  /** What to claim with the next turn. */
-  #ask(anyway: boolean): Claim | undefined {
+  get #mayClaim(): boolean {
     // guard: worker.ask_stopping
     // guard: worker.ask_suspect
-    if (this.#stopping || this.#suspect.isHere) return undefined
+    return !this.#stopping && !this.#suspect.isHere
+  }
+
+  /** What to claim with the next turn. */
+  #ask(anyway: boolean): Claim | undefined {
+    if (!this.#mayClaim) return undefined
     const claim = this.#lanes.claim(anyway, this.#suspect.isWanted)
     this.#suspect.asked(claim)
     return claim
@@ -383,21 +398,4 @@ function queueCaps(
     caps[queue] = checkedInteger(cap, `queues.${queue}`, 1, limits.concurrencyMax)
   }
   return caps
-}
-
-/** Whether it came in time. */
-async function within(ms: number, awaited: Promise<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  const inTime = await Promise.race([
-    awaited.then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ])
-  clearTimeout(timer)
-  return inTime
 }

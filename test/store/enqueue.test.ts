@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest'
-import { announceTasks, enqueue } from '../../src/store/enqueue.js'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { FencepostError } from '../../src/errors.js'
+import { Database } from '../../src/store/database.js'
+import { announceTasks, enqueue, enqueueAfter } from '../../src/store/enqueue.js'
 import { claim } from '../../src/store/lease.js'
 import { putActions } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
 import { untilBlocked } from '../harness/blocked.js'
+import { FaultProxy } from '../harness/fault-proxy.js'
 import { aboveReadCommitted, isolations, Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
 
@@ -427,4 +430,45 @@ it('makes known what tasks need in the order of their names: two processes that 
 
   await first.commit()
   await waiting
+})
+
+describe('what a worker’s turn was to store', () => {
+  const unknown = new FencepostError('FP_COMMIT_UNKNOWN')
+  const refused = new FencepostError('FP_DATABASE_ERROR')
+
+  it('is enqueued by itself if that failed or nobody knows, as a repeat', async () => {
+    const { db, sql } = await setup()
+    for (const failed of [unknown, refused]) {
+      for (const jobs of [[aJob()], [aJob(), aJob()]]) {
+        await enqueueAfter(db, jobs, failed)
+        await enqueueAfter(db, jobs, failed) // it was stored after all
+      }
+    }
+    expect(await sql('select 1 from fencepost.job')).toHaveLength(6)
+    expect(await sql('select 1 from fencepost.ready')).toHaveLength(6)
+  })
+
+  it('is told as unknown only if the first try may have stored it, and the database is away since', async () => {
+    const { url } = await setup()
+    const proxy = await FaultProxy.start(url)
+    const db = new Database({ url: proxy.url, retryMs: 50 })
+    onTestFinished(() => db.close())
+    await proxy.stop()
+
+    await expect(enqueueAfter(db, [aJob()], unknown)).rejects.toMatchObject({ code: 'FP_COMMIT_UNKNOWN' })
+    await expect(enqueueAfter(db, [aJob()], refused)).rejects.toMatchObject({ code: 'FP_DATABASE_UNREACHABLE' })
+  })
+
+  it('is told as refused if it is, however the first try ended', async () => {
+    const { db, sql } = await setup()
+    await sql(`create function refuse() returns trigger language plpgsql as $$ begin
+        raise exception using errcode = '23514', message = 'no'; end $$;
+      create trigger refuse before insert on fencepost.job for each row execute function refuse()`)
+    for (const failed of [unknown, refused]) {
+      await expect(enqueueAfter(db, [aJob()], failed)).rejects.toMatchObject({
+        code: 'FP_DATABASE_ERROR',
+        cause: { code: '23514' },
+      })
+    }
+  })
 })
