@@ -2,8 +2,8 @@
  * One system under test in a process of its own: does what the parent says, one thing at a time, and tells how long it took
  * and what it cost this process. What differs between the systems is in the file that carries the system's name.
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import { timed } from '../timed.js'
+import { addSteadily, LatencyRun } from './latency-run.js'
 import { beginCounting, endCounting, watchConnectionsTo } from './wire-counter.js'
 import { WorkerRun } from './worker-run.js'
 
@@ -26,8 +26,17 @@ const acts = {
   },
   count: () => run.count(),
   finish: () => run.finish(),
-  /** Added at a steady rate while a worker runs: from the call that adds to the handler. */
-  latency: (options) => latencies(options),
+  /** Added at a steady rate while a worker runs, here; or the two sides of it, in two processes. */
+  latency: async (options) => {
+    const latencies = await LatencyRun.begin(system, options)
+    await addSteadily(system, options)
+    return latencies.end()
+  },
+  beginLatency: async (options) => {
+    run = await LatencyRun.begin(system, options)
+  },
+  addSteadily: (options) => addSteadily(system, options),
+  endLatency: () => run.end(),
   /** From here to there, what this process says to PostgreSQL is counted. */
   beginCounting,
   endCounting,
@@ -55,31 +64,4 @@ async function measured(act) {
   const seconds = (performance.now() - at) / 1_000
   const { user, system: kernel } = process.cpuUsage(cpu)
   return { seconds, cpuSeconds: (user + kernel) / 1e6, ...found }
-}
-
-/** Those of the first `warmUpSeconds` are not counted. */
-async function latencies({ perSecond, seconds, warmUpSeconds, concurrency }) {
-  const tookMs = []
-  const unmeasured = Math.round(perSecond * warmUpSeconds)
-  const jobs = Math.round(perSecond * seconds)
-  let ended
-  const all = new Promise((resolve) => (ended = resolve))
-  const worker = await system.work({ concurrency }, async ({ n, at }) => {
-    if (n < unmeasured) return
-    tookMs.push(performance.now() - at)
-    if (tookMs.length === jobs) ended()
-  })
-  await pause(2_000) // it has found out that there is nothing to do
-  const begunAt = performance.now()
-  const adding = []
-  for (let n = 0; n < unmeasured + jobs; n++) {
-    const waitMs = begunAt + (n * 1_000) / perSecond - performance.now()
-    if (waitMs > 0) await pause(waitMs)
-    adding.push(system.add(n, { n, at: performance.now() }))
-  }
-  await Promise.all(adding)
-  await all
-  await worker.stop()
-  const sorted = tookMs.sort((a, b) => a - b)
-  return { p50: sorted[Math.floor(jobs / 2)], p99: sorted[Math.floor(jobs * 0.99)] }
 }
