@@ -72,10 +72,20 @@ it('FM_033: every time that a move reads or writes comes from clock()', async ()
 
   const tellers = [...readSqlFiles().moves].filter(([, text]) => systemTime.test(text.replace(/--.*$/gm, '')))
   const defaults = await sql(`
-    select table_name, column_name from information_schema.columns
-    where table_schema = 'fencepost' and data_type ~ '^(timestamp|date|time)' and column_default is not null`)
+    select table_name, column_name, column_default from information_schema.columns
+    where table_schema = 'fencepost' and data_type ~ '^(timestamp|date|time)' and column_default is not null
+    order by table_name`)
+  const [storedAt] = await sql(`select prosrc from pg_proc where oid = 'fencepost.stored_at'::regproc`)
 
   // new_id() puts the time into an id, and `migration` is a log: nothing is decided by either.
   expect(tellers.map(([name]) => name).sort()).toEqual(['clock', 'new_id'])
-  expect(defaults).toEqual([{ table_name: 'migration', column_name: 'applied_at' }])
+  expect(defaults).toEqual([
+    {
+      table_name: 'job',
+      column_name: 'created_at',
+      column_default: expect.stringMatching(/^(fencepost\.)?stored_at\(\)$/),
+    },
+    { table_name: 'migration', column_name: 'applied_at', column_default: 'clock_timestamp()' },
+  ])
+  expect(storedAt?.['prosrc']).toMatch(/^ begin return "?fencepost"?\.clock\(\); end $/)
 })
