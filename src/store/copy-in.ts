@@ -18,23 +18,25 @@ type Answered = (error: Error | null) => void
 /** The driver knows the messages of COPY, and leaves it to a statement of the caller's to answer them. */
 class CopyIn {
   readonly #sql: string
-  readonly #texts: string[]
+  readonly #texts: readonly string[]
   /** Set by the driver, as for every statement. */
   callback: Answered | undefined
 
   constructor({ sql, texts }: Copies) {
     this.#sql = sql
-    this.#texts = [...texts]
+    this.#texts = texts
   }
 
+  /** All at once: what comes after an error the server leaves unread. So it never waits for an answer of ours. */
   submit(wire: Wire): void {
     wire.query(this.#sql)
+    for (const text of this.#texts) {
+      wire.sendCopyFromChunk(Buffer.from(text))
+      wire.endCopyFrom()
+    }
   }
 
-  handleCopyInResponse(wire: Wire): void {
-    wire.sendCopyFromChunk(Buffer.from(this.#texts.shift() as string))
-    wire.endCopyFrom()
-  }
+  handleCopyInResponse(): void {}
 
   handleError(error: Error): void {
     this.callback?.(error)

@@ -75,8 +75,21 @@ export function isNotPrepared(error: unknown): boolean {
  * statement will be refused again; other errors pass, however long a full disk or a missing privilege may last.
  */
 export function isRefusedData(error: unknown): boolean {
-  const code = codeOf(error instanceof FencepostError ? error.cause : error)
-  return code !== undefined && /^(22|23|P0)/.test(code) // guard: database-errors.refused_data
+  // What a repeat was refused for, and the first try perhaps not: one more repeat will tell.
+  if (codeOf(error) === 'FP_COMMIT_UNKNOWN') return false // guard: database-errors.refused_unknown
+  return /^(22|23|P0)/.test(serverCodeOf(error)) // guard: database-errors.refused_data
+}
+
+/**
+ * A repeat is refused for what it was given, and so was its first try, if nobody knows what became of that. Not if it was a
+ * trigger that said no: it may have seen what the first try has stored.
+ */
+export function wasRefusedBefore(error: unknown): boolean {
+  return /^(22|23|FP001)/.test(serverCodeOf(error)) // guard: database-errors.refused_before
+}
+
+function serverCodeOf(error: unknown): string {
+  return codeOf(error instanceof FencepostError ? error.cause : error) ?? ''
 }
 
 /** What the server or the socket said, as an error of the catalogue. The original is its cause. */

@@ -10,6 +10,7 @@ import {
   isNotPrepared,
   isOutcomeUnknown,
   isRolledBackByServer,
+  wasRefusedBefore,
 } from './database-errors.js'
 import { type Copies, copyIn } from './copy-in.js'
 import { checkedDatabaseUrl } from './database-url.js'
@@ -44,6 +45,13 @@ const types = {
 }
 
 const transactionIdleMs = 60_000
+/**
+ * The server does not wait for ever for what a client has yet to copy: not between two messages, and not on a connection whose
+ * other end has gone without a word. A process that is stopped in the middle of a message it does wait for: its end answers.
+ */
+const notLeftOpen = `
+  set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 3;
+  set local idle_in_transaction_session_timeout = ${transactionIdleMs}`
 /** A setting that lives as long as the transaction: it tells whether that is still the one we began. */
 const transactionMark = 'fencepost.transaction'
 const pauseMsMax = 2_000
@@ -149,7 +157,9 @@ export class Database {
     let unknown = false
     try {
       const run = async (again: boolean) => {
-        if (again || !first) return this.#runMove(text(again), values(again))
+        if (!first) return this.#runMove(text(again), values(again))
+        // Of what was sent in parts the server may wait for the rest for as long as it believes in the connection.
+        if (again) return this.#query({ text: text(true), values: values(true) }, this.#retryMs) // guard: database.copy_repeat
         await first()
         return { rows: [] }
       }
@@ -158,8 +168,7 @@ export class Database {
       })
     } catch (error) {
       // Bad data was bad in the first try, too.
-      const wasRefused = /^(22|23|FP001)/.test(codeOf(error) ?? '')
-      throw unknown && !wasRefused // guard: database.refused
+      throw unknown && !wasRefusedBefore(error) // guard: database.refused
         ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
         : catalogued(error)
     }
@@ -241,10 +250,12 @@ export class Database {
     return name
   }
 
-  async #query(query: pg.QueryConfig): Promise<pg.QueryResult> {
-    if (!this.#saysReadCommitted) return this.#pool.query(query) // guard: database.read_committed
+  /** `lockMsMax`: it waits no longer than that for a lock. */
+  async #query(query: pg.QueryConfig, lockMsMax?: number): Promise<pg.QueryResult> {
+    if (!this.#saysReadCommitted && lockMsMax === undefined) return this.#pool.query(query) // guard: database.read_committed
+    const limit = lockMsMax === undefined ? '' : `; set local lock_timeout = ${Math.min(lockMsMax, 2 ** 31 - 1)}`
     return this.#onOneConnection(async (client) => {
-      await client.query('begin isolation level read committed')
+      await client.query(`${this.#begin}${limit}`)
       const result = await client.query(query)
       await client.query('commit')
       return result
@@ -257,12 +268,14 @@ export class Database {
    */
   async copy(begin: string, values: unknown[], copies: (row: unknown, schema: string) => Copies): Promise<void> {
     await this.#onOneConnection(async (client) => {
-      const mode = this.#saysReadCommitted ? ' isolation level read committed' : ''
-      // guard: database.copy_idle_limit
-      await client.query(`begin${mode}; set local idle_in_transaction_session_timeout = ${transactionIdleMs}`)
+      await client.query(`${this.#begin}; ${notLeftOpen}`) // guard: database.copy_limits
       const { rows } = await client.query<object>(inSchema(begin, this.schema), values)
       await copyIn(client, copies(rows[0], this.schema))
     })
+  }
+
+  get #begin(): string {
+    return this.#saysReadCommitted ? 'begin isolation level read committed' : 'begin'
   }
 
   async #onOneConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {

@@ -1,7 +1,7 @@
 import { FencepostError } from '../errors.js'
 import { copiedLeast, enqueueCopied } from './copied-jobs.js'
 import type { Database, Queryable } from './database.js'
-import { codeOf, isRefusedData } from './database-errors.js'
+import { codeOf, wasRefusedBefore } from './database-errors.js'
 import { arrayText, jsonArrayText } from './lease.js'
 import type { NewJob } from './new-job.js'
 
@@ -58,6 +58,7 @@ export async function enqueue(
     (again) => (again ? repeat() : first).sql,
     (again) => (again ? repeat() : first).values(),
     tx,
+    // guard: enqueue.copied_plain
     jobs.length >= copiedLeast && first.sql === freshAlike ? () => enqueueCopied(db, jobs) : undefined,
   )
   const answers = new Map<string, EnqueueAnswer>()
@@ -71,10 +72,12 @@ export async function enqueue(
  * waits for a first try in flight. They are plain and their ids are fresh: what is there was enqueued by this very call.
  */
 export async function enqueueAfter(db: Database, jobs: readonly NewJob[], failed: unknown): Promise<void> {
+  const { constraint } = ((failed as FencepostError).cause ?? {}) as { constraint?: unknown }
+  if (constraint === 'job_pkey') throw failed // guard: enqueue.carried_taken (somebody else's: no fresh id is there)
   const fresh = false // guard: enqueue.carried_again
   await enqueue(db, jobs, undefined, fresh).catch((error: unknown) => {
     // guard: enqueue.carried_unknown
-    throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !isRefusedData(error)
+    throw codeOf(failed) === 'FP_COMMIT_UNKNOWN' && !wasRefusedBefore(error)
       ? new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
       : error
   })

@@ -65,6 +65,11 @@ export class Lanes {
     return this.#running
   }
 
+  /** How long one takes, lately. */
+  get turnMs(): number {
+    return this.#turnMs
+  }
+
   get waiting(): number {
     return this.#lanes.reduce((count, { waiting }) => count + waiting.length, 0)
   }

@@ -6,8 +6,13 @@ import { awake, fallAsleep, oldestTransaction, readyChannel } from '../store/wor
 const lookMsMin = 5
 /** After this long without a job the worker asks to be notified: before, the next look is cheaper for everyone. */
 const restlessMs = 80
-/** Notified more often than this in a second, it looks by itself again: NOTIFY is a cost to those who enqueue. */
-const noticesPerSecondMax = 20
+/**
+ * Notified more often than this in a second, it looks by itself again: transactions that notify commit one after the other.
+ * They may take a fifth of the time with that; a turn for little takes about as long as a commit.
+ */
+export function noticesPerSecondMax(turnMs = Number.POSITIVE_INFINITY): number {
+  return Math.min(500, Math.max(20, 200 / turnMs)) // guard: lookout.notices
+}
 
 /** Tells what is notified from now on. */
 type Hearing = (onNotice: (queue: string) => void) => Pick<Listener, 'close'>
@@ -23,6 +28,8 @@ export interface LookoutOptions {
    * to hear what somebody else listens to.
    */
   readonly listen: boolean | string | Hearing
+  /** How long a turn takes; if that is not known, it is not notified often. */
+  readonly turnMs?: () => number
   /** Look for work now. */
   readonly look: () => void
 }
@@ -130,7 +137,7 @@ export class Lookout {
     if (this.#stopped || (queue !== '' && !this.#options.queues.includes(queue))) return
     const now = performance.now()
     this.#notices = [...this.#notices.filter((at) => now - at < 1_000), now]
-    if (this.#notices.length > noticesPerSecondMax) void this.#rise()
+    if (this.#notices.length > noticesPerSecondMax(this.#options.turnMs?.())) void this.#rise()
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#options.look()

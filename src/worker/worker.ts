@@ -148,6 +148,7 @@ export class Worker {
       queues: Object.keys(this.#queues),
       pollMs,
       listen: options.listen ?? true,
+      turnMs: () => this.#lanes.turnMs,
       look: () => this.#look(),
     })
     this.#heartbeat = new Heartbeat({

@@ -3,8 +3,10 @@ import { FencepostError } from '../../src/errors.js'
 import {
   catalogued,
   isConnectionLost,
+  isRefusedData,
   isRolledBackByServer,
   isOutcomeUnknown,
+  wasRefusedBefore,
 } from '../../src/store/database-errors.js'
 
 const coded = (code: string, message = 'what the server said') => Object.assign(new Error(message), { code })
@@ -85,4 +87,23 @@ describe('whether a move is repeated', () => {
     expect(isConnectionLost(coded(code))).toBe(false)
     expect(isRolledBackByServer(coded(code))).toBe(false)
   })
+})
+
+it('of a try of unknown fate nobody says that it was refused', () => {
+  const refused = coded('P0001')
+  expect(isRefusedData(refused)).toBe(true)
+  expect(isRefusedData(catalogued(refused))).toBe(true)
+  expect(isRefusedData(new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: refused }))).toBe(false)
+})
+
+it.each([
+  ['22P05', true],
+  ['23514', true],
+  ['FP001', true],
+  ['P0001', false],
+  ['55P03', false],
+  ['08006', false],
+])('a repeat that is refused with %s tells that its first try was, too: %s', (code, told) => {
+  expect(wasRefusedBefore(coded(code))).toBe(told)
+  expect(wasRefusedBefore(catalogued(coded(code)))).toBe(told)
 })

@@ -14,10 +14,10 @@ function jobsLike(job: Partial<NewJob> = {}, payload: (n: number) => string = St
 /** What every transaction that puts something into `ready` has set, and how many rows each of its statements put there. */
 async function setupWatched() {
   const bundle = await setup()
-  await bundle.sql('create table seen (jobs bigint, commits text, isolation text, idle text)')
+  await bundle.sql('create table seen (jobs bigint, commits text, isolation text, idle text, alive text)')
   await bundle.sql(`create function see() returns trigger language plpgsql as $$ begin
     insert into seen select count(*), current_setting('synchronous_commit'), current_setting('transaction_isolation'),
-      current_setting('idle_in_transaction_session_timeout') from put;
+      current_setting('idle_in_transaction_session_timeout'), current_setting('tcp_keepalives_idle') from put;
     return null; end $$`)
   await bundle.sql(`create trigger see after insert on fencepost.ready referencing new table as put
     for each statement execute function see()`)
@@ -111,6 +111,47 @@ it('is repeated after a lost reply, and each job is stored once', async () => {
   }
 })
 
+it('does not wait for ever for a first try that hangs in the server', async () => {
+  const { url, connect } = await setup()
+  const proxy = await FaultProxy.start(url)
+  const lossy = new Database({ url: proxy.url, retryMs: 300 })
+  onTestFinished(() => lossy.close())
+  const jobs = jobsLike()
+  const hanging = await connect()
+  await hanging.query('begin')
+  await hanging.query(
+    `insert into fencepost.job (id, seq, lease_ms, priority, failures_max, losses_max, queue, task, payload)
+     values ($1, 0, 1, 0, 0, 0, 'default', 'test', '1')`,
+    [jobs[7]?.id],
+  )
+  const lost = proxy.loseRequest('from stdin')
+
+  await expect(enqueue(lossy, jobs, undefined, true)).rejects.toMatchObject({
+    code: 'FP_COMMIT_UNKNOWN',
+    cause: { code: '55P03' },
+  })
+  await lost
+})
+
+it('is not for jobs with a delay, of several tasks, or under ids that may be there', async () => {
+  const { db, sql } = await setup()
+  const counts = async () =>
+    (
+      await sql(`select (select count(*)::int from fencepost.delayed) as delayed,
+                       (select count(*)::int from fencepost.ready where task = 'test') as ready,
+                       (select count(*)::int from fencepost.ready where task = 'another') as others`)
+    )[0]
+  const own = jobsLike()
+
+  await enqueue(db, jobsLike({ delayMs: 60_000 }), undefined, true)
+  await enqueue(db, [...jobsLike(), aJob({ task: 'another' })], undefined, true)
+  await enqueue(db, own)
+  const again = await enqueue(db, own)
+
+  expect(await counts()).toEqual({ delayed: copiedLeast, ready: 2 * copiedLeast, others: 1 })
+  expect(new Set(again.values())).toEqual(new Set(['existing']))
+})
+
 it('stores nothing if one of them is refused, and goes on with the next', async () => {
   const { db, sql } = await setup()
   const [first, ...others] = jobsLike() as [NewJob, ...NewJob[]]
@@ -144,7 +185,7 @@ it('copies, and commits durably where the server does not, in a transaction that
   fresh.sayReadCommitted()
   await enqueue(fresh, jobsLike(), undefined, true)
 
-  const settings = { jobs: copiedLeast, commits: 'on', idle: '1min' }
+  const settings = { jobs: copiedLeast, commits: 'on', idle: '1min', alive: '10' }
   expect(await seen()).toEqual([
     { ...settings, isolation: 'repeatable read' },
     { ...settings, isolation: 'read committed' },

@@ -459,6 +459,32 @@ describe('what a worker’s turn was to store', () => {
     await expect(enqueueAfter(db, [aJob()], refused)).rejects.toMatchObject({ code: 'FP_DATABASE_UNREACHABLE' })
   })
 
+  it('is told as unknown if a trigger refuses the repeat', async () => {
+    const { db, sql } = await setup()
+    const job = aJob()
+    await enqueue(db, [job])
+    await sql(`create function refuse() returns trigger language plpgsql as $$ begin
+        if exists (select 1 from fencepost.job) then raise exception 'one is enough'; end if; return new; end $$;
+      create trigger refuse before insert on fencepost.job for each row execute function refuse()`)
+
+    await expect(enqueueAfter(db, [job], unknown)).rejects.toMatchObject({ code: 'FP_COMMIT_UNKNOWN' })
+    await expect(enqueueAfter(db, [job], refused)).rejects.toMatchObject({
+      code: 'FP_DATABASE_ERROR',
+      cause: { code: 'P0001' },
+    })
+  })
+
+  it('is refused if its id is another job’s', async () => {
+    const { db, sql } = await setup()
+    const job = aJob()
+    await enqueue(db, [job])
+    const taken = await enqueue(db, [job], undefined, true).catch((error: unknown) => error)
+
+    await expect(enqueueAfter(db, [job], taken)).rejects.toBe(taken)
+    expect(taken).toMatchObject({ code: 'FP_DATABASE_ERROR', cause: { code: '23505', constraint: 'job_pkey' } })
+    expect(await sql('select 1 from fencepost.job')).toHaveLength(1)
+  })
+
   it('is told as refused if it is, however the first try ended', async () => {
     const { db, sql } = await setup()
     await sql(`create function refuse() returns trigger language plpgsql as $$ begin
