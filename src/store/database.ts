@@ -5,7 +5,6 @@ import { FencepostError } from '../errors.js'
 import { defaults } from '../limits.js'
 import {
   catalogued,
-  codeOf,
   isConnectionLost,
   isNotPrepared,
   isOutcomeUnknown,
