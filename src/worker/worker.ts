@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { hostname } from 'node:os'
 import { FencepostError } from '../errors.js'
 import type { Events } from '../events.js'
@@ -25,6 +24,7 @@ import { Suspect } from './suspect.js'
 import { type Alone, type Claim, type Claimed, Turns } from './turns.js'
 import { UnmarkedJobs } from './unmarked.js'
 import { within } from './within.js'
+import { newWorkerId } from './worker-id.js'
 
 export interface WorkOptions {
   /** How many handlers run at the same time in this worker. */
@@ -368,14 +368,6 @@ export class Worker {
       tasks: [...this.#tasks.keys()],
     })
   }
-}
-
-/** Short, because it is written with every lease and every outcome; of a long host's name its end tells more. */
-function newWorkerId(): string {
-  const unique = randomInt(36 ** 6)
-    .toString(36)
-    .padStart(6, '0')
-  return `${hostname().slice(-10)}/${process.pid}/${unique}`
 }
 
 function byName(tasks: readonly Task<unknown, unknown>[]): ReadonlyMap<string, Task<unknown, unknown>> {
