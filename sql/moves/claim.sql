@@ -42,6 +42,14 @@ declare
   v_rank_last smallint := 32767; -- the last that is born started
   v_seq_last bigint := 9223372036854775807;
   v_now timestamptz;
+  -- What the leases of a claim mostly have in common, and how a turn is told of that.
+  v_task text;
+  v_lease_ms integer;
+  v_failures_max smallint;
+  v_head text;
+  v_fence text;
+  v_started text;
+  v_unstarted text;
   v_nonce bigint := floor(random() * 9007199254740991); -- guard: claim.nonce (it fits a JavaScript number)
 begin
   if current_setting('synchronous_commit') = 'off' then -- guard: claim.durable
@@ -59,10 +67,12 @@ begin
                case when l.visible_at is not null then coalesce((
                  select min(a.claimed_at) from fencepost.attempt a where l.tries > 1 and a.job_id = l.job_id), l.claimed_at) end,
                case when p_told is not null then fencepost.told_lease(
-                 p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, j.payload,
-                 floor(date_part('epoch', j.created_at) * 1000)::bigint, l.lease_ms,
-                 (date_part('epoch', l.expires_at - fencepost.clock()) * 1000)::integer, -- guard: claim.left
-                 l.failures_max, l.started_at is not null, l.priority, l.tries, l.failures, l.losses, l.releases, j.policy) end
+                 fencepost.told_head(p_told), l.job_id, l.lease_id,
+                 fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task), j.payload, j.created_at,
+                 fencepost.told_terms(
+                   l.lease_ms, (date_part('epoch', l.expires_at - fencepost.clock()) * 1000)::integer, -- guard: claim.left
+                   l.failures_max, l.started_at is not null, l.priority, l.tries, l.failures, l.losses, l.releases,
+                   j.policy)) end
         from fencepost.leased l
         join fencepost.job j on j.id = l.job_id
         where l.worker = p_worker and l.turn = p_turn and l.queue = p_queue
@@ -112,6 +122,20 @@ begin
     else
       v_rank_last := -32768;
       v_seq_last := -1;
+    end if;
+  end if;
+  if p_told is not null then
+    v_head := fencepost.told_head(p_told);
+    if cardinality(v_picked.rows) >= 20 then -- for fewer, to look would cost more than it saves
+      select q.task, q.failures_max, j.lease_ms into v_task, v_failures_max, v_lease_ms
+      from fencepost.ready q
+      cross join lateral (select k.lease_ms from fencepost.job k where k.id = q.job_id offset 0) j
+      where q.ctid = v_picked.rows[1];
+      v_fence := fencepost.told_fence(v_nonce, array_position(p_tasks, v_task), v_task);
+      v_started := fencepost.told_terms(
+        v_lease_ms, v_lease_ms, v_failures_max, true, 0::smallint, 1, 0::smallint, 0::smallint, 0, null);
+      v_unstarted := fencepost.told_terms(
+        v_lease_ms, v_lease_ms, v_failures_max, false, 0::smallint, 1, 0::smallint, 0::smallint, 0, null);
     end if;
   end if;
   v_now := fencepost.clock(); -- guard: claim.clock (after the last wait)
@@ -170,11 +194,22 @@ begin
     union all
     select null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
            null, null,
-           fencepost.told_lease(
-             p_told, l.job_id, l.lease_id, l.nonce, array_position(p_tasks, l.task), l.task, l.payload,
-             floor(date_part('epoch', l.created_at) * 1000)::bigint,
-             l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures, l.losses, l.releases,
-             l.policy)
+           case
+             when l.task = v_task -- guard: claim.usual_task
+               and l.lease_ms = v_lease_ms -- guard: claim.usual_lease
+               and l.failures_max = v_failures_max -- guard: claim.usual_budget
+               and l.priority = 0 -- guard: claim.usual_priority
+               and l.tries = 1 -- guard: claim.usual_tries
+               and l.policy is null -- guard: claim.usual_policy
+             then fencepost.told_lease(
+               v_head, l.job_id, l.lease_id, v_fence, l.payload, l.created_at,
+               case when l.started then v_started else v_unstarted end)
+             else fencepost.told_lease(
+               v_head, l.job_id, l.lease_id, fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task),
+               l.payload, l.created_at,
+               fencepost.told_terms(l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures,
+                                    l.losses, l.releases, l.policy))
+           end
     from leases l
     where p_told is not null;
 end $$;
@@ -184,19 +219,34 @@ create or replace function fencepost.first_claimed_at(p_job uuid) returns timest
 language sql stable
 as $$ select min(a.claimed_at) from fencepost.attempt a where a.job_id = p_job $$;
 
--- told_lease(queue, …) → what a turn tells of a lease, for the `queue`th of its queues and the `known`th of its tasks
+-- told_lease(head, job, lease, fence, payload, created_at, terms) → what a turn tells of a lease; the parts that most leases of
+-- a claim have in common are made once (the order of all is told in turn.sql):
 create or replace function fencepost.told_lease(
-  p_queue integer, p_job uuid, p_lease bigint, p_nonce bigint, p_known integer, p_task text, p_payload jsonb,
-  p_created_ms bigint, p_lease_ms integer, p_left_ms integer, p_failures_max smallint, p_started boolean,
-  p_priority smallint, p_tries integer, p_failures smallint, p_losses smallint, p_releases integer, p_policy jsonb
+  p_head text, p_job uuid, p_lease bigint, p_fence text, p_payload jsonb, p_created_at timestamptz, p_terms text
 ) returns text
 language sql stable
 as $$
-  select concat('["lease",', p_queue, ',"', p_job, '",', concat_ws(',',
-    p_lease, p_nonce, coalesce(p_known::text, to_json(p_task)::text), -- guard: claim.known_task
-    p_payload, p_created_ms, p_lease_ms, p_left_ms, p_failures_max,
-    p_started::integer,
+  select concat(p_head, p_job, '",', p_lease, p_fence, p_payload, ',', floor(date_part('epoch', p_created_at) * 1000)::bigint,
+                p_terms)
+$$;
+
+-- … for the `queue`th queue of the turn
+create or replace function fencepost.told_head(p_queue integer) returns text
+language sql stable
+as $$ select '["lease",' || p_queue || ',"' $$;
+
+-- … of the `known`th of its tasks
+create or replace function fencepost.told_fence(p_nonce bigint, p_known integer, p_task text) returns text
+language sql stable
+as $$ select concat(',', p_nonce, ',', coalesce(p_known::text, to_json(p_task)::text), ',') $$; -- guard: claim.known_task
+
+create or replace function fencepost.told_terms(
+  p_lease_ms integer, p_left_ms integer, p_failures_max smallint, p_started boolean, p_priority smallint, p_tries integer,
+  p_failures smallint, p_losses smallint, p_releases integer, p_policy jsonb
+) returns text
+language sql stable
+as $$
+  select concat(',', concat_ws(',', p_lease_ms, p_left_ms, p_failures_max, p_started::integer,
     case when p_priority <> 0 or p_tries > 1 or p_policy is not null then -- counters begin with a second try
-      concat_ws(',', p_priority, p_tries, p_failures, p_losses, p_releases, coalesce(p_policy::text, 'null')) end),
-    ']')
+      concat_ws(',', p_priority, p_tries, p_failures, p_losses, p_releases, coalesce(p_policy::text, 'null')) end), ']')
 $$;

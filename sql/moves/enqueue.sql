@@ -31,6 +31,9 @@ declare
   v_impatient boolean;
 begin
   perform fencepost.durable(); -- guard: enqueue.durable
+  if '' = any (p_tasks) or '' = any (p_queues) or 0 > any (p_failures_max) or 0 > any (p_losses_max) or 0 >= any (p_leases_ms) then -- guard: enqueue.may_be_job
+    perform fencepost.refuse_job();
+  end if;
   with asked as materialized (
     select nextval('fencepost.job_seq') as seq, a.* -- guard: enqueue.order
     from unnest(p_ids, p_tasks, p_payloads, p_queues, p_priorities, p_delays_ms, p_failures_max, p_losses_max,

@@ -19,6 +19,9 @@ begin
   if current_setting('synchronous_commit') = 'off' then -- guard: enqueue_alike.durable
     perform fencepost.durable();
   end if;
+  if not fencepost.may_be_job(p_task, p_queue, p_failures_max, p_losses_max, p_lease_ms) then -- guard: enqueue_alike.may_be_job
+    perform fencepost.refuse_job();
+  end if;
   with made as (
     insert into fencepost.job (id, seq, created_at, lease_ms, priority, failures_max, losses_max, queue, task, payload)
     select a.id, nextval('fencepost.job_seq'), fencepost.clock(), p_lease_ms, p_priority, p_failures_max, p_losses_max,

@@ -18,6 +18,9 @@ begin
   if current_setting('synchronous_commit') = 'off' then -- guard: enqueue_one.durable
     perform fencepost.durable();
   end if;
+  if not fencepost.may_be_job(p_task, p_queue, p_failures_max, p_losses_max, p_lease_ms) then -- guard: enqueue_one.may_be_job
+    perform fencepost.refuse_job();
+  end if;
   insert into fencepost.job (id, seq, created_at, lease_ms, priority, failures_max, losses_max, queue, task, payload)
   values (p_id, nextval('fencepost.job_seq'), fencepost.clock(), p_lease_ms, p_priority, p_failures_max, p_losses_max,
           p_queue, p_task, p_payload)

@@ -9,8 +9,11 @@ export const copiedLeast = 1_000
 
 /** What enqueue_alike does, by COPY: begin_copy tells why. */
 export async function enqueueCopied(db: Database, jobs: readonly NewJob[]): Promise<void> {
-  await db.copy('select fencepost.begin_copy($1) as seqs', [jobs.length], (row, schema) =>
-    copiesOf(jobs, (row as { seqs: string[] }).seqs.map(Number), schema),
+  const [{ task, queue, failuresMax, lossesMax, leaseMs }] = jobs as readonly [NewJob]
+  await db.copy(
+    'select fencepost.begin_copy($1, $2, $3, $4, $5, $6) as seqs',
+    [jobs.length, task, queue, failuresMax, lossesMax, leaseMs],
+    (row, schema) => copiesOf(jobs, (row as { seqs: string[] }).seqs.map(Number), schema),
   )
 }
 

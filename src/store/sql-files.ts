@@ -18,7 +18,7 @@ export interface SqlFiles {
 }
 
 /** What other functions take as a parameter type or a default has to exist before them; the rest is in any order. */
-const movesFirst = ['clock', 'new_id', 'durable', 'gate_rules', 'place', 'record_late']
+const movesFirst = ['clock', 'new_id', 'durable', 'new_job_rules', 'gate_rules', 'place', 'record_late']
 
 export function readSqlFiles(): SqlFiles {
   const directory = join(packageRoot, 'sql')

@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FencepostError } from '../../src/errors.js'
+import { copiedLeast } from '../../src/store/copied-jobs.js'
 import { Database } from '../../src/store/database.js'
-import { announceTasks, enqueue, enqueueAfter } from '../../src/store/enqueue.js'
+import { announceTasks, enqueue, enqueueAfter, type NewJob } from '../../src/store/enqueue.js'
 import { claim } from '../../src/store/lease.js'
 import { putActions } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
@@ -33,6 +34,36 @@ it('stores a job in ready, with all its counters at zero', async () => {
   ).toEqual([
     { payload: { a: 1 }, priority: 7, queue: 'mail', task: 'test', failures_max: 3, losses_max: 2, lease_ms: 30_000 },
   ])
+})
+
+describe('refuses what can be no job,', () => {
+  const impossible: Partial<NewJob>[] = [
+    { task: '' },
+    { queue: '' },
+    { failuresMax: -1 },
+    { lossesMax: -1 },
+    { leaseMs: 0 },
+  ]
+  const refused = {
+    code: 'FP_DATABASE_ERROR',
+    message: expect.stringContaining('a lease of 1 ms'),
+    cause: { code: '23514' },
+  }
+
+  it.each([
+    ['asked alone', 1, false],
+    ['with others', 2, false],
+    ['under a fresh id', 2, true],
+    ['in bulk', copiedLeast, true],
+  ])('%s, and stores nothing of the call', async (_, count, fresh) => {
+    const { db, sql } = await setup()
+
+    for (const odd of impossible) {
+      const jobs = Array.from({ length: count }, () => aJob(odd))
+      await expect(enqueue(db, jobs, undefined, fresh)).rejects.toMatchObject(refused)
+    }
+    expect(await sql('select id from fencepost.job union all select job_id from fencepost.ready')).toEqual([])
+  })
 })
 
 it('stores a job with a delay in delayed, due by the database’s clock', async () => {

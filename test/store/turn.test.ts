@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { cancel } from '../../src/store/control.js'
 import { Database } from '../../src/store/database.js'
+import { enqueue, type NewJob } from '../../src/store/enqueue.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { type Finish, fail, finish, release } from '../../src/store/settle.js'
 import { takeTurn, takeTurnStoring, type Turn } from '../../src/store/turn.js'
@@ -402,6 +403,60 @@ it('tells of a lease what is not as it usually is', async () => {
       policy: null,
     },
   ])
+})
+
+describe('tells of one lease among many what is not as it usually is:', () => {
+  const many = Array.from({ length: 25 }, () => aJob())
+
+  it.each<Partial<NewJob>>([{ task: 'b' }, { leaseMs: 7_000 }, { failuresMax: 9 }, { priority: 7 }])(
+    '%o',
+    async (odd) => {
+      const { db, add } = await setup()
+      await enqueue(db, many)
+      const id = await add(odd)
+
+      const { leases } = await turn(db, { claim: from('default', 100, true, 10), tasks: ['x', 'test', 'b'] })
+
+      const usual = {
+        task: 'test',
+        leaseMs: 30_000,
+        leftMs: 30_000,
+        failuresMax: 3,
+        priority: 0,
+        tries: 1,
+        policy: null,
+      }
+      const leftMs = odd.leaseMs ?? usual.leftMs
+      expect(leases).toHaveLength(26)
+      for (const lease of leases) expect(lease).toMatchObject(lease.jobId === id ? { ...usual, leftMs, ...odd } : usual)
+      expect(leases.map(({ started }) => started)).toEqual(leases.map((_, n) => n < 10))
+    },
+  )
+
+  it('how often it was tried', async () => {
+    const { db, add, take } = await setup()
+    const id = await add()
+    await release(db, [await take()], 'shutdown')
+    await enqueue(db, many)
+
+    const { leases } = await turn(db, { claim: from('default', 100) })
+
+    expect(leases.map(({ jobId, tries, releases }) => ({ jobId, tries, releases }))).toEqual([
+      { jobId: id, tries: 2, releases: 1 },
+      ...many.map((job) => ({ jobId: job.id, tries: 1, releases: 0 })),
+    ])
+  })
+
+  it('what its workflow says', async () => {
+    const { db, add, sql } = await setup()
+    await enqueue(db, many)
+    const id = await add()
+    await sql(`update fencepost.job set policy = '{"timeoutMs": 5}' where id = $1`, [id])
+
+    const { leases } = await turn(db, { claim: from('default', 100) })
+
+    expect(leases.map(({ policy }) => policy)).toEqual([...many.map(() => null), { timeoutMs: 5 }])
+  })
 })
 
 it('stores the results of a turn, and nothing for those that are null', async () => {

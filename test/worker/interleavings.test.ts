@@ -119,13 +119,11 @@ it('does not tell a handler that its lease was lost when its own commit has ende
 it('does not begin a job whose lease has run out before its turn came', async () => {
   const { fp, sql, see } = await setupWorker()
   // Of the first lease nothing is left when it arrives, as if the process had been stopped meanwhile.
-  await sql(`alter function fencepost.told_lease rename to told_in_time;
-    create function fencepost.told_lease(
-      integer, uuid, bigint, bigint, integer, text, jsonb, bigint, integer, integer, smallint, boolean,
-      smallint, integer, smallint, smallint, integer, jsonb
+  await sql(`alter function fencepost.told_terms rename to told_in_time;
+    create function fencepost.told_terms(
+      integer, integer, smallint, boolean, smallint, integer, smallint, smallint, integer, jsonb
     ) returns text language sql stable as $$
-      select fencepost.told_in_time($1, $2, $3, $4, $5, $6, $7, $8, $9, case $14 when 1 then -1 else $10 end,
-        $11, $12, $13, $14, $15, $16, $17, $18) $$`)
+      select fencepost.told_in_time($1, case $6 when 1 then -1 else $2 end, $3, $4, $5, $6, $7, $8, $9, $10) $$`)
   const begun: number[] = []
   const work = task('work', { input: anything, lease: '30s', run: (_, job) => void begun.push(job.attempt) })
   const released = next(fp, 'released')
