@@ -6,14 +6,16 @@ import { awake, fallAsleep, oldestTransaction, readyChannel } from '../store/wor
 const lookMsMin = 5
 /** After this long without a job the worker asks to be notified: before, the next look is cheaper for everyone. */
 const restlessMs = 80
+/** Notices are counted over this time: a load that begins is to be noticed soon. */
+const noticesMs = 200
 /**
- * Whether these are too many notices in one second, by how long turns took at each: transactions that notify commit one after the
- * other. They may take about half of the time with that: a turn takes 2.4 times as long as one of them in the median of eight
- * measurements on a busy machine (1.0 to 5.1). Summed up, because a single turn that took long says nothing.
+ * Whether these are too many notices in that time, by how long turns took at each: transactions that notify commit one after the
+ * other, and a load of them waits. They may take about half of the time with that: a turn takes 2.4 times as long as one of them
+ * in the median of eight measurements on a busy machine (1.0 to 5.1). Summed up, because a single turn that took long says nothing.
  */
 export function areTooMany(turnsMs: readonly number[]): boolean {
   const takenMs = turnsMs.reduce((sum, turnMs) => sum + turnMs, 0)
-  return turnsMs.length > 500 || (turnsMs.length > 20 && takenMs > 1_000) // guard: lookout.notices
+  return turnsMs.length > 50 || (turnsMs.length > 20 && takenMs > noticesMs) // guard: lookout.notices
 }
 
 /**
@@ -157,7 +159,7 @@ export class Lookout {
     if (this.#stopped || (queue !== '' && !this.#options.queues.includes(queue))) return
     const atMs = performance.now()
     const turnMs = this.#options.turnMs?.() ?? Number.POSITIVE_INFINITY
-    this.#notices = [...this.#notices.filter((notice) => atMs - notice.atMs < 1_000), { atMs, turnMs }]
+    this.#notices = [...this.#notices.filter((notice) => atMs - notice.atMs < noticesMs), { atMs, turnMs }]
     if (areTooMany(this.#notices.map((notice) => notice.turnMs))) this.#rise()
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -47,7 +47,7 @@ async function setupLookout() {
       state.busy = true
     },
     notify: () => state.notice?.('default'),
-    /** How long a turn takes is not known here, so 20 in a second are all that it bears. */
+    /** How long a turn takes is not known here, so 20 at a time are all that it bears. */
     notifyTooOften: () => {
       for (let n = 0; n < 21; n++) state.notice?.('default')
     },
