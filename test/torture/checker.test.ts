@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { check, type EndedJob, type FinalState, rules } from './checker/checker.js'
-import type { Attempt, Disturbance, History, JobStory, MessageStory } from './checker/history.js'
-import { partsOf, type Spec } from './work.js'
+import type { Attempt, Disturbance, FreshEnqueue, History, JobStory, MessageStory } from './checker/history.js'
+import { type FreshKind, hasEffect, partsOf, type Spec } from './work.js'
 
 const pid = 100
 type Mutable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
@@ -51,6 +51,8 @@ function world() {
   }
   const final = {
     jobs: new Map<number, EndedJob>(),
+    fresh: [] as FinalState['fresh'][0][],
+    storedBy: { carried: 1, copied: 1_000 },
     effects: new Map<number, number>(),
     runs: new Map<number, string>(),
     partEffects: new Map<string, number>(),
@@ -70,10 +72,23 @@ function world() {
     const story: JobStory = { spec: whole, triedAtMs: 1, ackedAtMs: 2, attempts }
     jobs.set(n, story)
     final.jobs.set(n, { ...ended, ...counts })
-    if (whole.kind !== 'plain' && whole.kind !== 'doomed' && (counts.outcome ?? 'succeeded') === 'succeeded') {
+    if (hasEffect(whole) && (counts.outcome ?? 'succeeded') === 'succeeded') {
       final.effects.set(n, 1)
     }
     return story
+  }
+  /** Asked for with others in one call, the first of which is `call`. */
+  const freshJob = (n: number, fresh: Partial<FreshEnqueue> = {}, kind: FreshKind = 'carried') => {
+    const story: JobStory = { ...job(n, { kind }), fresh: { call: n, count: 1, id: `id-${n}`, ...fresh } }
+    jobs.set(n, story)
+    final.fresh.push({ n, id: `id-${n}` })
+    return story
+  }
+  const isNotThere = (n: number) => {
+    jobs.get(n)?.attempts.splice(0)
+    final.jobs.delete(n)
+    final.effects.delete(n)
+    final.fresh = final.fresh.filter((each) => each.n !== n)
   }
   const message = (m: number, given: Partial<FinalState['messages'][0]> = {}) => {
     const story: MessageStory = {
@@ -91,7 +106,7 @@ function world() {
     final.runs.set(r, 'succeeded')
     for (const part of partsOf(1, r)) final.partEffects.set(`${r}/${part}`, 1)
   }
-  return { history, final, job, message, run, broken: () => check(history, final) }
+  return { history, final, job, freshJob, isNotThere, message, run, broken: () => check(history, final) }
 }
 
 type World = ReturnType<typeof world>
@@ -99,7 +114,7 @@ const disturbed = (what: string, fromMs: number, untilMs = fromMs): Disturbance 
 
 /** By rule: each a way to break it, and what has to be named. */
 const spoilt: Readonly<Record<string, readonly [how: string, spoil: (world: World) => void, named: string][]>> = {
-  'a job that was acknowledged is lost': [
+  'a job that was acknowledged, or is there, is lost': [
     [
       'it is not there',
       ({ job, final }) => (job(7), final.jobs.delete(7), final.effects.delete(7)),
@@ -110,6 +125,60 @@ const spoilt: Readonly<Record<string, readonly [how: string, spoil: (world: Worl
       ({ job, final }) => (job(7), final.jobs.set(7, { ...ended, outcome: null, tries: 1 }), final.effects.delete(7)),
       'note 7 has not ended',
     ],
+    [
+      'nobody was told of it, and it has not ended',
+      ({ job, final }) => {
+        delete job(7).ackedAtMs
+        final.jobs.set(7, { ...ended, outcome: null, tries: 1 })
+        final.effects.delete(7)
+      },
+      'note 7 has not ended',
+    ],
+    [
+      'its id was answered, and it is not there',
+      ({ freshJob, isNotThere }) => (freshJob(7), isNotThere(7)),
+      'carried 7 was acknowledged, and is not there',
+    ],
+  ],
+  'a job under a fresh id is there twice': [
+    [
+      'both were stored by a call that was answered',
+      ({ freshJob, final }) => (freshJob(7), final.fresh.push({ n: 7, id: 'other' })),
+      'carried 7: jobs id-7, other',
+    ],
+    [
+      'by a call of which nobody knows',
+      ({ freshJob, final }) => {
+        delete freshJob(7, { refusal: 'FP_COMMIT_UNKNOWN' }, 'copied').ackedAtMs
+        final.fresh.push({ n: 7, id: 'other' })
+      },
+      'copied 7: jobs id-7, other',
+    ],
+  ],
+  'a fresh id is not the one that was answered': [
+    ['', ({ freshJob }) => freshJob(7, { id: 'other' }), 'carried 7 was acknowledged as other, and is id-7'],
+  ],
+  'an enqueue was refused, and its job is there': [
+    [
+      '',
+      ({ freshJob }) => delete freshJob(7, { refusal: 'FP_DATABASE_UNREACHABLE' }).ackedAtMs,
+      'carried 7, FP_DATABASE_UNREACHABLE: job id-7',
+    ],
+  ],
+  'an enqueue is there in part': [
+    [
+      '',
+      ({ freshJob, isNotThere }) => {
+        for (const n of [7, 8, 9])
+          delete freshJob(n, { call: 7, count: 3, refusal: 'FP_COMMIT_UNKNOWN' }, 'copied').ackedAtMs
+        isNotThere(8)
+      },
+      'copied 7: 2 of 3',
+    ],
+  ],
+  'a way to store jobs was never taken': [
+    ['no job was carried', ({ final }) => (final.storedBy.carried = 0), 'carried'],
+    ['no job was copied', ({ final }) => (final.storedBy.copied = 0), 'copied'],
   ],
   'a job was made that nobody asked for': [['', ({ final }) => final.jobs.set(9, ended), 'job 9']],
   'an outcome is not what its handler came to': [
@@ -132,6 +201,10 @@ const spoilt: Readonly<Record<string, readonly [how: string, spoil: (world: Worl
       },
       'victim 7 has 1 instead of 0',
     ],
+  ],
+  'a job succeeded, and none of its handlers did': [
+    ['none was seen', ({ job }) => job(7, { kind: 'plain' }, [], {}), 'plain 7'],
+    ['one was cut short', ({ freshJob }) => freshJob(7, {}, 'copied').attempts.splice(0, 1, cutShort()), 'copied 7'],
   ],
   'failures are miscounted': [
     [
@@ -426,6 +499,26 @@ describe('the checker of the torture', () => {
     history.stepsDone = [{ n: 5, attempt: 1, atMs: 22 }]
     run(3)
     message(3)
+    expect(broken()).toEqual([])
+  })
+
+  it('lets an enqueue be there or not, as a whole, of which its caller was told nothing, or that nobody knows', () => {
+    const { freshJob, isNotThere, broken } = world()
+    freshJob(1)
+    delete freshJob(2, { refusal: 'FP_DATABASE_UNREACHABLE' }).ackedAtMs
+    isNotThere(2)
+    for (const [n, refusal] of [
+      [10, 'FP_COMMIT_UNKNOWN'],
+      [20, undefined],
+    ] as const) {
+      for (const each of [n, n + 1, n + 5, n + 6]) {
+        const call = { call: each < n + 5 ? n : n + 5, count: 2, ...(refusal && { refusal }) }
+        const story = freshJob(each, call, 'copied')
+        delete story.ackedAtMs
+        delete story.fresh?.id
+      }
+      for (const each of [n, n + 1]) isNotThere(each)
+    }
     expect(broken()).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Fencepost, fencepost } from '../../src/index.js'
+import { defaults } from '../../src/limits.js'
 import { Journal, nowMs } from './journal.js'
 import type { Plan } from './work.js'
 
@@ -24,6 +25,15 @@ export function childOptions(): ChildOptions {
   return JSON.parse(process.argv[2] as string) as ChildOptions
 }
 
+/** Tells the program that handlers which take long have begun, or ended; 0: that this process works. */
+export function slowTeller(): (change: 1 | 0 | -1) => void {
+  let slow = 0
+  return (change) => {
+    slow += change
+    process.send?.({ slow } satisfies WorkerWord)
+  }
+}
+
 /** Begins the journal; without its program a child has nothing to do. */
 export function childJournal({ journal: path }: ChildOptions): Journal {
   const journal = new Journal(path)
@@ -34,10 +44,14 @@ export function childJournal({ journal: path }: ChildOptions): Journal {
 }
 
 /** Tries until the database lets us in: a process may be started while the server is away. */
-export async function connected(url: string, poolSize: number): Promise<Fencepost> {
+export async function connected(
+  url: string,
+  poolSize: number,
+  databaseRetry: number = defaults.databaseRetryMs,
+): Promise<Fencepost> {
   for (;;) {
     try {
-      return await fencepost({ database: url, migrate: false, poolSize })
+      return await fencepost({ database: url, migrate: false, poolSize, databaseRetry })
     } catch (error) {
       if (!isPassing(error)) throw error
       await pause(200)

@@ -68,7 +68,7 @@ export class Disturber {
     const { figures } = this
     switch (fault.kind) {
       case 'kill': {
-        const isWorker = fault.slot.startsWith('worker')
+        const isWorker = this.#fleet.hasWorker(fault.slot)
         const victim = isWorker ? await this.#found(() => this.#fleet.working(fault.slot)) : fault.slot
         if (victim && this.#fleet.kill(victim) && isWorker) figures.kills++
         return

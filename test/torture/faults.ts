@@ -1,5 +1,5 @@
 import { randomFrom } from '../worker/graphs/random-workflow.js'
-import { changedGates, producers, sideQueue } from './work.js'
+import { carriers, changedGates, producers, sideQueue } from './work.js'
 
 const workers = 4
 export const sqsServers = 2
@@ -10,6 +10,7 @@ export const slots = {
   producer: Array.from({ length: producers }, (_, n) => `producer-${n}`),
   sqs: Array.from({ length: sqsServers }, (_, n) => `sqs-${n}`),
   client: ['client-0'],
+  carrier: Array.from({ length: carriers }, (_, n) => `carrier-${n}`),
 }
 export const allSlots = Object.values(slots).flat()
 
@@ -43,10 +44,19 @@ export type Fault = { readonly atMs: number } & (
 /** What is in the requests that commit, of each kind of process. */
 const commits: Readonly<Record<keyof typeof slots, readonly string[]>> = {
   worker: ['; commit', '_turn\0', '_turn\0', 'advance', 'end_step', 'extend'],
-  producer: ['enqueue_', 'enqueue_', 'start_run'],
+  // Few of copies: each waits for the next one, and of ten in a minute some are to go through.
+  producer: ['enqueue_', 'enqueue_', 'enqueue_', 'enqueue_', 'start_run', 'start_run', 'from stdin', '"n":'],
   sqs: ['_sqs_send\0', '_sqs_delete\0', '_sqs_receive\0'],
   client: ['cancel'],
+  // A number is in the payload of what is carried, and of what is copied.
+  carrier: ['"n":', '"n":', '"n":', '"n":', 'enqueue_', '; commit', '_turn\0'],
 }
+
+/** Whose commits are cut or held: of each kind its share. */
+const shares = { worker: 3, producer: 2, sqs: 1, client: 1, carrier: 3 } as const
+const cutKinds = Object.entries(shares).flatMap(([kind, share]) =>
+  Array.from({ length: share }, () => kind as keyof typeof shares),
+)
 
 const quietAtStartMs = 4_000
 const quietAtEndMs = 2_000
@@ -57,22 +67,26 @@ export function faultsOf(seed: number, minutes: number): Fault[] {
   const below = (max: number) => Math.floor(random() * max)
   const pick = <Value>(values: readonly Value[]) => values[below(values.length)] as Value
   const worker = () => pick(slots.worker)
-  const anyKind = () => pick(['worker', 'worker', 'worker', 'producer', 'sqs', 'client'] as const)
+  const carrier = () => pick(slots.carrier)
+  const anyKind = () => pick(cutKinds)
   const commit = () => {
     const kind = anyKind()
     return { slot: pick(slots[kind]), text: pick(commits[kind]), at: pick(['before', 'after'] as const) }
   }
   const perMinute: [number, () => DistributiveOmit<Fault, 'atMs'>][] = [
     [22, () => ({ kind: 'kill', slot: worker() })],
+    [6, () => ({ kind: 'kill', slot: carrier() })],
     [2, () => ({ kind: 'kill', slot: pick(slots.producer) })],
     [3, () => ({ kind: 'kill', slot: pick(slots.sqs) })],
     [1, () => ({ kind: 'kill', slot: 'client-0' })],
     [4, () => ({ kind: 'term', slot: worker() })],
     [12, () => ({ kind: 'stop', slot: worker(), ms: leaseMs * 1.3 + below(2_000) })],
+    [2, () => ({ kind: 'term', slot: carrier() })],
+    [5, () => ({ kind: 'stop', slot: carrier(), ms: leaseMs * 1.3 + below(2_000) })],
     [8, () => ({ kind: 'stall', slot: pick(allSlots), ms: 200 + below(4_000) })],
     [6, () => ({ kind: 'cut', slot: pick(allSlots) })],
-    [60, () => ({ kind: 'cut commit', ...commit() })],
-    [8, () => ({ kind: 'hold commit', ...commit(), ms: 500 + below(4_000), then: pick(['cut', 'let go'] as const) })],
+    [100, () => ({ kind: 'cut commit', ...commit() })],
+    [12, () => ({ kind: 'hold commit', ...commit(), ms: 500 + below(4_000), then: pick(['cut', 'let go'] as const) })],
     [8, () => ({ kind: 'terminate backends', count: 1 + below(6) })],
     [1, () => ({ kind: 'crash' })],
     [0.5, () => ({ kind: 'restart' })],

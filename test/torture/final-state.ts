@@ -4,7 +4,8 @@ import type { EndedJob, FinalState } from './checker/checker.js'
 import type { Fleet } from './fleet.js'
 import { mailQueue } from './mail.js'
 import type { TortureServer } from './server.js'
-import { numberOf } from './work.js'
+import { countStoredBy } from './stored-by.js'
+import { freshKinds, numberOf } from './work.js'
 
 const pageSize = 50_000
 
@@ -16,7 +17,8 @@ export async function readFinalState(
 ): Promise<FinalState & { readonly figures: Readonly<Record<string, number>> }> {
   // Statistics do not survive a crash, and without them the audit's joins took minutes.
   await db.once('analyze')
-  const jobs = await readJobs(db)
+  const { jobs, fresh } = await readJobs(db)
+  const storedBy = await countStoredBy(db)
   const rows = <Row>(sql: string) => db.read<Row>(sql)
   const effects = await rows<{ n: number; count: number }>('select n, count(*) from effect group by n')
   const runs = await rows<{ id: string; state: string }>('select id, state from fencepost.run')
@@ -43,6 +45,8 @@ export async function readFinalState(
   const { findings } = await audit(db)
   return {
     jobs,
+    fresh,
+    storedBy,
     effects: new Map(effects.map(({ n, count }) => [n, count])),
     runs: new Map(runs.map(({ id, state }) => [numberOf(id), state])),
     partEffects: new Map(parts.map(({ part, count }) => [part, count])),
@@ -53,25 +57,29 @@ export async function readFinalState(
       .filter(({ severity }) => severity === 'violation')
       .map(({ invariant, problem, jobId }) => `${invariant} ${jobId}: ${problem}`),
     accidents,
-    figures: { ...counts, messages: messages.length },
+    figures: { ...storedBy, ...counts, messages: messages.length },
   }
 }
 
-async function readJobs(db: Database): Promise<Map<number, EndedJob>> {
+async function readJobs(db: Database): Promise<Pick<FinalState, 'jobs' | 'fresh'>> {
   const jobs = new Map<number, EndedJob>()
+  const fresh: { n: number; id: string }[] = []
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
-    const page = await db.read<EndedJob & { id: string }>(
-      `select j.id, f.outcome, coalesce(f.tries, 0) as tries, coalesce(f.failures, 0) as failures,
+    const page = await db.read<EndedJob & { id: string; n: number | null }>(
+      `select j.id, case when j.task = any ($2) then (j.payload ->> 'n')::int8 end as n, f.outcome, coalesce(f.tries, 0) as tries, coalesce(f.failures, 0) as failures,
               coalesce(f.losses, 0) as losses, coalesce(f.releases, 0) as releases
        from fencepost.job j left join fencepost.finished f on f.job_id = j.id
        where j.id > $1 and j.run_id is null and j.queue <> '${mailQueue}'
        order by j.id limit ${pageSize}`,
-      [after],
+      [after, freshKinds],
     )
-    for (const { id, ...ended } of page) jobs.set(numberOf(id), ended)
+    for (const { id, n, ...ended } of page) {
+      jobs.set(n ?? numberOf(id), ended)
+      if (n !== null) fresh.push({ n, id })
+    }
     const last = page.at(-1)
-    if (!last) return jobs
+    if (!last) return { jobs, fresh }
     after = last.id
   }
 }

@@ -22,6 +22,11 @@ export type FleetOptions = Omit<ChildOptions, 'slot' | 'url' | 'journal'>
 
 const endMsMax = 60_000
 
+/** By name: all of its kind. */
+const slotsWithWorker: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  [slotNames.worker, slotNames.carrier].flatMap((alike) => alike.map((name) => [name, alike])),
+)
+
 /** The processes of the torture. One that is killed is started again. */
 export class Fleet {
   readonly #slots: ReadonlyMap<string, Slot>
@@ -82,16 +87,22 @@ export class Fleet {
       // SIGTERM ends one that has not begun to listen for it.
       const wasAsked = signal === 'SIGKILL' || signal === 'SIGTERM'
       if (!wasAsked && code !== 0) this.accidents.push(`${name} ended with ${code ?? signal}: ${said.trim()}`)
-      const isDone = code === 0 && kind !== 'worker'
+      const isDone = code === 0 && !this.hasWorker(name)
       if (this.#isRefilled && !isDone) this.spawn(name)
     })
     return child
   }
 
-  /** The worker in this slot, or the next one, that works and is not about to end; with a handler that takes long, if asked. */
+  /** Whether handlers run there. */
+  hasWorker(name: string): boolean {
+    return name in slotsWithWorker
+  }
+
+  /** The worker in this slot, or the next one of its kind, that works and is not about to end; with a handler that takes long, if asked. */
   working(name: string, withHandler = false): string | undefined {
-    const from = slotNames.worker.indexOf(name)
-    const inOrder = [...slotNames.worker.slice(from), ...slotNames.worker.slice(0, from)]
+    const alike = slotsWithWorker[name] ?? []
+    const from = alike.indexOf(name)
+    const inOrder = [...alike.slice(from), ...alike.slice(0, from)]
     return inOrder.find((each) => {
       const { slow, isStopped, isEnding } = this.#slot(each)
       return slow !== undefined && slow >= Number(withHandler) && !isStopped && !isEnding

@@ -1,5 +1,5 @@
 /**
- * `npm run torture -- --minutes N --seed S [--plain 320] [--json] [--log] [--server embedded] [--keep]`, `-- --kept` for the seeds that are
+ * `npm run torture -- --minutes N --seed S [--plain 200] [--json] [--log] [--server embedded] [--keep]`, `-- --kept` for the seeds that are
  * kept as tests, `-- --totals` for what all logged runs add up to. See docs/internals/reliability.md.
  */
 import { readFileSync } from 'node:fs'

@@ -1,30 +1,38 @@
 /**
  * A producer: enqueues, starts runs and sends messages as the plan of the seed says, and goes on where the one before it in
- * its slot was killed: what that one may have asked for, it asks for again. It exits with 0 when all was acknowledged.
+ * its slot was killed: what that one may have asked for, it asks for again, but for jobs under fresh ids, which would be others. It
+ * exits with 0 when all was acknowledged.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { childJournal, childOptions, connected, untilDone } from './child.js'
+import { enqueueFresh, freshRetryMs, intended } from './fresh-enqueues.js'
 import { nowMs, readJournal } from './journal.js'
 import { sendMessage } from './mail.js'
 import { fan, gateOptions, makeTask } from './tasks.js'
-import { type Batch, batchesOf, itemsOf, jobIdOf, type Kind, lanes, specOf } from './work.js'
+import { type Batch, batchesOf, copiedMin, itemsOf, jobIdOf, type Kind, lanes, specOf } from './work.js'
 
 const options = childOptions()
 const { seed, slot, plain } = options
-const acknowledged = new Set(readJournal(options.journal).map(([what, , index]) => (what === 'ack' ? index : null)))
+const before = readJournal(options.journal)
+const acknowledged = new Set(before.map(([what, , index]) => (what === 'ack' ? index : null)))
+const copied = intended(before)
 const journal = childJournal(options)
-const backlogMax = 6 * plain
+/** What is copied comes on top: nobody else is to wait for it. */
+const backlogMax = 6 * plain + 2 * copiedMin
 /** The first batch of a lane in each second. */
-const paced: readonly Batch['kind'][] = ['plain', 'note', 'strict', 'run']
+const paced: readonly Batch['kind'][] = ['plain', 'copied', 'note', 'strict', 'run']
 let stopping = false
 // The run is over: what was not asked for yet is left.
 process.once('SIGTERM', () => (stopping = true))
 const fp = await connected(options.url, 5)
+const copying = await connected(options.url, 2, freshRetryMs)
 const workflow = fan()
-const batches = batchesOf(options, Number(slot.split('-')[1])).filter(({ index }) => !acknowledged.has(index))
+const batches = batchesOf(options, Number(slot.split('-')[1])).filter(({ index, kind, first }) =>
+  kind === 'copied' ? !copied.has(first) : !acknowledged.has(index),
+)
 
 await Promise.all(lanes.map((lane) => produce(batches.filter((batch) => batch.lane === lane))))
-await fp.close()
+await Promise.all([fp.close(), copying.close()])
 process.exit(0)
 
 async function produce(asked: readonly Batch[]): Promise<void> {
@@ -33,6 +41,10 @@ async function produce(asked: readonly Batch[]): Promise<void> {
     if (waitMs > 0) await pause(waitMs)
     if (paced.includes(batch.kind)) await untilRoom()
     if (stopping) return
+    if (batch.kind === 'copied') {
+      await enqueueFresh(copying, journal, { seed, kind: 'copied', first: batch.first, count: batch.count })
+      continue
+    }
     journal.write('try', batch.index)
     await ask(batch)
     journal.write('ack', batch.index)

@@ -35,6 +35,10 @@ export function readLog(): LoggedRun[] {
 /** What is told of all runs together; the order of the table. */
 const told: readonly [figure: string, what: string][] = [
   ['jobs', 'jobs that ended, items of runs and messages among them'],
+  ['carried', 'jobs that the turn of a worker stored and claimed'],
+  ['copied', 'jobs that came by COPY'],
+  ['freshUnknown', 'enqueues under fresh ids of which the caller was told that nobody knows'],
+  ['freshUnanswered', 'enqueues under fresh ids whose process was killed before the answer'],
   ['kills', 'workers killed (SIGKILL)'],
   ['zombies', 'workers stopped for longer than a lease, a handler running, and woken again or killed'],
   ['terms', 'workers told to stop (SIGTERM)'],

@@ -9,6 +9,7 @@ import { Database } from '../../src/store/database.js'
 import type { AddressInfo } from 'node:net'
 import { check, type Violation } from './checker/checker.js'
 import { readHistory } from './checker/history.js'
+import { countFresh } from './checker/fresh-enqueues.js'
 import { countZombies } from './checker/zombies.js'
 import { Disturber } from './disturber.js'
 import { allSlots, faultsOf, slots, sqsServers } from './faults.js'
@@ -95,7 +96,7 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
 
   for (const name of slots.sqs) await once(fleet.spawn(name), 'message', { signal })
   await createMailQueue(sqsPorts)
-  for (const name of [...slots.worker, ...slots.producer, ...slots.client]) fleet.spawn(name)
+  for (const name of [...slots.worker, ...slots.producer, ...slots.client, ...slots.carrier]) fleet.spawn(name)
 
   const disturber = new Disturber(server, fleet, fp, driver)
   const live = setInterval(() => onProgress(progressText(beganAtMs, minutes, disturber)), 1_000)
@@ -111,7 +112,7 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
 
   clearInterval(live)
   onProgress('coming to rest')
-  await fleet.end(slots.producer)
+  await fleet.end([...slots.producer, ...slots.carrier])
   const db = new Database({ url: server.url })
   closers.push(() => void db.close().catch(() => {}))
   await rest(db, signal)
@@ -126,7 +127,7 @@ async function inWorld(directory: string, closers: (() => unknown)[], options: T
   const final = await readFinalState(db, server, fleet)
   onProgress('judging: the rules')
   const violations = check(history, final)
-  const figures = { ...disturber.figures, zombies: countZombies(history), ...final.figures }
+  const figures = { ...disturber.figures, zombies: countZombies(history), ...countFresh(history), ...final.figures }
   return { ...plan, postgres: server.version, figures, violations, holds: violations.length === 0 }
 }
 

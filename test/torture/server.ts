@@ -8,6 +8,7 @@ import { serverUser } from '../../src/embedded/server-user.js'
 import { migrate } from '../../src/store/migrator.js'
 import { sqlFilesUnderTest } from '../harness/guard-removal.js'
 import { systemPrograms } from '../harness/test-server.js'
+import { storedBySql } from './stored-by.js'
 
 /** Few enough to be used up on purpose, and more than the processes need. */
 const connectionsMax = 140
@@ -52,7 +53,8 @@ export class TortureServer {
     await client.connect()
     await client.query(`
       create table effect (n bigint not null, attempt integer not null);
-      create table item_effect (r bigint not null, part text not null, job_id uuid not null)`)
+      create table item_effect (r bigint not null, part text not null, job_id uuid not null);
+      ${storedBySql}`)
     const { rows } = await client.query<{ server_version: string }>('show server_version')
     await client.end()
     return new TortureServer(cluster, url, rows[0]?.server_version ?? '', join(directory, 'postgres.log'))

@@ -3,10 +3,23 @@ import { z } from 'zod'
 import { type AnyTask, type JobContext, readWorkflowText, task } from '../../src/index.js'
 import { leaseMs } from './faults.js'
 import type { Journal } from './journal.js'
-import { doomedFailuresMax, gateLimits, type Kind, kinds, numberOf, queueOf, type Spec } from './work.js'
+import {
+  doomedFailuresMax,
+  gateLimits,
+  hasEffect,
+  type Kind,
+  kinds,
+  numberOf,
+  queueOf,
+  slowMsMin,
+  type Spec,
+} from './work.js'
 
 /** As much of a job's specification as its handler needs. */
-export type Input = Pick<Spec, 'failures' | 'workMs' | 'gates'>
+export interface Input extends Pick<Spec, 'failures' | 'workMs' | 'gates'> {
+  /** Its number, if its id does not tell it. */
+  readonly n?: number
+}
 
 interface ItemInput {
   readonly r: number
@@ -52,16 +65,25 @@ export function gateOptions(keys: readonly string[]) {
 }
 
 export function workerTasks({ journal, providerUrl, onSlow }: Surroundings): AnyTask[] {
-  const commit = (job: JobContext) =>
+  const commit = (n: number, job: JobContext) =>
     job.commit(async (tx) => {
-      await tx.query('insert into effect (n, attempt) values ($1, $2)', [numberOf(job.id), job.attempt])
+      await tx.query('insert into effect (n, attempt) values ($1, $2)', [n, job.attempt])
       return job.attempt
     })
-  const note = async ({ workMs }: Input, job: JobContext) => {
-    if (workMs > 0) await pause(workMs)
+  const note = async (input: Input, job: JobContext) => {
+    if (input.workMs > 0) await pause(input.workMs)
+    const n = numberIn(input, job)
     // Before the commit, which frees its gates: what is told of a holder must not be later than the truth.
-    journal.write('left', numberOf(job.id), job.attempt)
-    return commit(job)
+    journal.write('left', n, job.attempt)
+    return commit(n, job)
+  }
+  const slow = async (input: Input, job: JobContext) => {
+    onSlow(1)
+    try {
+      return await note(input, job)
+    } finally {
+      onSlow(-1)
+    }
   }
   const failing = async (input: Input, job: JobContext) => {
     if (job.failures < input.failures) throw new Error(`failure ${job.failures + 1} of ${input.failures}`)
@@ -70,18 +92,13 @@ export function workerTasks({ journal, providerUrl, onSlow }: Surroundings): Any
   const handlers: Readonly<Record<Kind, (input: Input, job: JobContext) => unknown>> = {
     plain: () => null,
     note,
-    slow: async (input, job) => {
-      onSlow(1)
-      try {
-        return await note(input, job)
-      } finally {
-        onSlow(-1)
-      }
-    },
+    slow,
     delayed: note,
     gated: note,
     paired: note,
     victim: note,
+    carried: (input, job) => (input.workMs < slowMsMin ? note : slow)(input, job),
+    copied: (input, job) => (hasEffect({ kind: 'copied', n: numberIn(input, job) }) ? note(input, job) : null),
     flaky: failing,
     strict: failing,
     doomed: () => {
@@ -100,7 +117,7 @@ export function workerTasks({ journal, providerUrl, onSlow }: Surroundings): Any
   }
   return [
     ...kinds.map((kind) =>
-      makeTask(kind, (input, job) => told(journal, numberOf(job.id), job, () => handlers[kind](input, job))),
+      makeTask(kind, (input, job) => told(journal, numberIn(input, job), job, () => handlers[kind](input, job))),
     ),
     itemTask(({ r, part, item }, job) => {
       journal.write('item', r, `${part}/${item}`, job.id, job.attempt)
@@ -110,6 +127,10 @@ export function workerTasks({ journal, providerUrl, onSlow }: Surroundings): Any
       })
     }),
   ] as AnyTask[]
+}
+
+function numberIn({ n }: Input, { id }: JobContext): number {
+  return n ?? numberOf(id)
 }
 
 /** A handler's life, told from outside: it started, was told to stop, ended, and how. */

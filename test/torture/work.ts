@@ -13,8 +13,18 @@ export const kinds = [
   'paired', // note, behind two
   'strict', // note, in the order of its key; every fifth fails once
   'victim', // somebody asks to cancel it
+  'carried', // note, under an id that the engine makes, from a process with a worker of its own; some take a second or so
+  'copied', // plain, under an id that the engine makes, a thousand at a time; one of 25 as note
 ] as const
 export type Kind = (typeof kinds)[number]
+
+/** Their ids do not tell their numbers: their payloads do. */
+export const freshKinds = ['carried', 'copied'] as const satisfies readonly Kind[]
+export type FreshKind = (typeof freshKinds)[number]
+
+export function isFresh(kind: string): kind is FreshKind {
+  return freshKinds.includes(kind as FreshKind)
+}
 
 /** What is known of a job before it exists: a function of the seed and its number. */
 export interface Spec {
@@ -46,11 +56,20 @@ const strictKeys = 3
 export const sideQueue = 'side'
 const sideKinds: readonly Kind[] = ['flaky', 'delayed', 'gated', 'doomed']
 
+/** No backlog is ever in it: only what nothing waits before is carried. */
+const ownQueue = 'own'
+
 export function queueOf(kind: Kind): string {
+  if (kind === 'carried') return ownQueue
   return sideKinds.includes(kind) ? sideQueue : 'default'
 }
 
-export function hasEffect(kind: Kind): boolean {
+/** A transaction for each of a thousand jobs that are copied would be all that workers do: one of so many has one. */
+const copiedPerEffect = 25
+
+/** Whether it commits a row of its own with its outcome. */
+export function hasEffect({ kind, n }: Pick<Spec, 'kind' | 'n'>): boolean {
+  if (kind === 'copied') return n % copiedPerEffect === 0
   return kind !== 'plain' && kind !== 'doomed'
 }
 
@@ -67,12 +86,18 @@ export interface Batch {
 }
 
 /** Of one producer: what is in one lane is asked for one after the other. */
-export const lanes = ['bulk', 'odd', 'strict', 'runs', 'mail'] as const
+export const lanes = ['bulk', 'copies', 'odd', 'strict', 'runs', 'mail'] as const
 type Lane = (typeof lanes)[number]
 
 export const producers = 2
-/** Numbers of one producer's jobs, runs and messages. */
+export const carriers = 2
+/** Numbers of one producer's jobs, runs and messages, or of one carrier's jobs. */
 const numbersOfOne = 2 ** 32
+
+/** One copy after the other, of one producer. A thousand handlers are a second's work of all workers. */
+const secondsBetweenCopies = 12
+/** No fewer are copied. */
+export const copiedMin = 1_000
 
 export interface Plan {
   readonly seed: number
@@ -81,7 +106,7 @@ export interface Plan {
   readonly plain: number
 }
 
-export const plainPerSecond = 320
+export const plainPerSecond = 200
 
 /** Everything that one producer is to ask for. */
 export function batchesOf({ seed, minutes, plain }: Plan, producer: number): Batch[] {
@@ -97,6 +122,9 @@ export function batchesOf({ seed, minutes, plain }: Plan, producer: number): Bat
   for (let second = 0; second < minutes * 60; second++) {
     const atMs = (second + random()) * 1_000
     ask('bulk', atMs, 'plain', about(plain))
+    if (second % secondsBetweenCopies === (producer * secondsBetweenCopies) / producers) {
+      ask('copies', atMs, 'copied', copiedMin + Math.floor(random() * 200))
+    }
     ask('odd', atMs, 'note', about(8))
     ask('odd', atMs, 'slow', 1)
     ask('odd', atMs, 'charge', about(3))
@@ -113,6 +141,30 @@ export function batchesOf({ seed, minutes, plain }: Plan, producer: number): Bat
   return batches
 }
 
+/** What a carrier asks for in one moment: so many calls, of so many jobs each. */
+export interface Moment {
+  readonly pauseMs: number
+  readonly calls: readonly number[]
+}
+
+/** One after the other, for as long as the run lasts, for a carrier that begins with this number. */
+export function* momentsOf(seed: number, first: number): Generator<Moment, never> {
+  const random = randomFrom(seed * 43 + first)
+  const below = (max: number) => Math.floor(random() * max)
+  for (;;) {
+    const calls = Array.from({ length: 1 + below(3) }, () => (below(4) === 0 ? 2 : 1))
+    yield { pauseMs: 20 + below(100), calls }
+  }
+}
+
+/** The first number of a carrier's jobs. */
+export function firstOfCarrier(carrier: number): number {
+  return (producers + carrier) * numbersOfOne
+}
+
+/** Who stops a process wants one with a handler at work: those that take so long are told of. */
+export const slowMsMin = 800
+
 export function specOf(seed: number, kind: Kind, n: number): Spec {
   const producer = Math.floor(n / numbersOfOne)
   const random = randomFrom(seed + (n % numbersOfOne) * 2_654_435_761 + producer * 97)
@@ -122,7 +174,7 @@ export function specOf(seed: number, kind: Kind, n: number): Spec {
     plain: () => ({}),
     doomed: () => ({}),
     note: () => ({ workMs: below(20) }),
-    slow: () => ({ workMs: 800 + below(1_200) }),
+    slow: () => ({ workMs: slowMsMin + below(1_200) }),
     charge: () => ({ workMs: below(30) }),
     flaky: () => ({ failures: 1 + below(3) }),
     delayed: () => ({ delayMs: 200 + below(4_000) }),
@@ -139,6 +191,8 @@ export function specOf(seed: number, kind: Kind, n: number): Spec {
       gates: below(3) === 0 ? [pick(singleGates)] : [],
       cancelAfterMs: below(1_500),
     }),
+    carried: () => ({ workMs: below(20) === 0 ? slowMsMin + below(1_200) : below(10) }),
+    copied: () => ({}),
   }
   return { n, kind, failures: 0, workMs: 0, delayMs: 0, gates: [], cancelAfterMs: 0, ...peculiarities[kind]() }
 }

@@ -1,7 +1,9 @@
+import { freshRules } from './fresh-rules.js'
 import { gateRules } from './gate-rules.js'
 import type { History } from './history.js'
 import { jobRules } from './job-rules.js'
 import { messageRules, runRules, stepRules } from './effect-rules.js'
+import type { FreshKind } from '../work.js'
 
 export interface Violation {
   readonly rule: string
@@ -23,6 +25,10 @@ export interface EndedJob {
 export interface FinalState {
   /** All jobs but the items of runs and messages, by number; the outcome is null if there is none. */
   readonly jobs: ReadonlyMap<number, EndedJob>
+  /** Those of them that have an id of the engine's: two with one number are a double. */
+  readonly fresh: readonly { readonly n: number; readonly id: string }[]
+  /** How many jobs were stored in ways of which every run has to see some. */
+  readonly storedBy: Readonly<Record<FreshKind, number>>
   /** Rows that handlers committed, by number. */
   readonly effects: ReadonlyMap<number, number>
   /** The states of runs, by number. */
@@ -53,6 +59,7 @@ const shownMax = 10
 
 export const rules: Readonly<Record<string, Rule>> = {
   ...jobRules,
+  ...freshRules,
   ...gateRules,
   ...stepRules,
   ...runRules,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Entry, readJournal } from '../journal.js'
-import { batchesOf, type Kind, type Plan, producers, type Spec, specOf } from '../work.js'
+import { batchesOf, type FreshKind, type Kind, type Plan, producers, type Spec, specOf } from '../work.js'
 
 /** One lease of a job, as its handler told it. */
 export interface Attempt {
@@ -24,7 +24,18 @@ export interface JobStory {
   /** The first time that its enqueue was asked for, and when it was acknowledged. */
   triedAtMs?: number
   ackedAtMs?: number
+  readonly fresh?: FreshEnqueue
   readonly attempts: Attempt[]
+}
+
+/** What its process was told of a job that the engine gave its id. */
+export interface FreshEnqueue {
+  /** The first number of the call, which has so many jobs. */
+  readonly call: number
+  readonly count: number
+  id?: string
+  /** The code of the error. */
+  refusal?: string
 }
 
 export interface CancelStory {
@@ -121,6 +132,30 @@ export class RecordedHistory implements History {
     else if (what === 'ack') known.ackedAtMs ??= atMs
   }
 
+  /** What was asked for under ids that were yet to be made, and what was answered. */
+  addFresh(entries: readonly Entry[]): void {
+    for (const [what, atMs, n, ...rest] of entries) {
+      if (what === 'intend') this.#intended(atMs, n as number, rest[0] as number, rest[1] as FreshKind)
+      const story = this.jobs.get(n as number)
+      if (!story?.fresh) continue
+      if (what === 'stored') {
+        story.ackedAtMs = atMs
+        story.fresh.id = rest[0] as string
+      }
+      if (what !== 'refused') continue
+      for (let each = story.fresh.call; each < story.fresh.call + story.fresh.count; each++) {
+        const { fresh } = this.jobs.get(each) as { fresh: FreshEnqueue }
+        fresh.refusal = rest[0] as string
+      }
+    }
+  }
+
+  #intended(triedAtMs: number, call: number, count: number, kind: FreshKind): void {
+    for (let n = call; n < call + count; n++) {
+      this.jobs.set(n, { spec: specOf(this.seed, kind, n), triedAtMs, fresh: { call, count }, attempts: [] })
+    }
+  }
+
   addWorker(entries: readonly Entry[]): void {
     let pid = 0
     for (const entry of entries) {
@@ -213,7 +248,8 @@ export function readHistory(directory: string, plan: Plan): RecordedHistory {
   const read = (name: string) => readJournal(join(directory, `${name}.jsonl`))
   const named = readdirSync(directory).map((file) => file.replace('.jsonl', ''))
   for (let n = 0; n < producers; n++) history.addProducer(read(`producer-${n}`), batchesOf(plan, n))
-  for (const name of named) if (name.startsWith('worker-')) history.addWorker(read(name))
+  for (const name of named) if (/^(producer|carrier)-/.test(name)) history.addFresh(read(name))
+  for (const name of named) if (/^(worker|carrier)-/.test(name)) history.addWorker(read(name))
   for (const { attempts } of history.jobs.values()) attempts.sort((a, b) => a.startedAtMs - b.startedAtMs)
   history.addClient(read('client-0'))
   history.addProvider(read('provider'))

@@ -10,12 +10,12 @@ const aftermathMs = 2 * leaseMs + 8_000
 const clockSlackMs = 5
 
 export const jobRules: Readonly<Record<string, Rule>> = {
-  *'a job that was acknowledged is lost'({ jobs }, final) {
+  *'a job that was acknowledged, or is there, is lost'({ jobs }, final) {
     for (const [n, { ackedAtMs, spec }] of jobs) {
-      if (ackedAtMs === undefined) continue
       const ended = final.jobs.get(n)
-      if (!ended) yield `${spec.kind} ${n} was acknowledged, and is not there`
-      else if (ended.outcome === null) yield `${spec.kind} ${n} has not ended`
+      if (!ended) {
+        if (ackedAtMs !== undefined) yield `${spec.kind} ${n} was acknowledged, and is not there`
+      } else if (ended.outcome === null) yield `${spec.kind} ${n} has not ended`
     }
   },
 
@@ -34,9 +34,17 @@ export const jobRules: Readonly<Record<string, Rule>> = {
 
   *'committed effects are not one'({ jobs }, final) {
     for (const [n, { spec }] of jobs) {
-      const expected = hasEffect(spec.kind) && final.jobs.get(n)?.outcome === 'succeeded' ? 1 : 0
+      const expected = hasEffect(spec) && final.jobs.get(n)?.outcome === 'succeeded' ? 1 : 0
       const found = final.effects.get(n) ?? 0
       if (found !== expected) yield `${spec.kind} ${n} has ${found} instead of ${expected}`
+    }
+  },
+
+  *'a job succeeded, and none of its handlers did'({ jobs }, final) {
+    for (const [n, { spec, attempts }] of jobs) {
+      // One that commits its outcome itself may be killed before it tells its end.
+      if (hasEffect(spec) || final.jobs.get(n)?.outcome !== 'succeeded') continue
+      if (!attempts.some(({ threw }) => threw === false)) yield `${spec.kind} ${n}`
     }
   },
 
