@@ -82,7 +82,7 @@ export function costsPerJob(costs: Costs, jobs: number): { walBytesPerJob: numbe
 
 /** The tables of all are analyzed after loading, and nobody pays for the pages that another has left to be written. */
 export async function settle({ db }: Stage): Promise<void> {
-  await db.once('vacuum analyze')
+  await db.once('vacuum (analyze, truncate off)')
   await db.once('checkpoint')
 }
 

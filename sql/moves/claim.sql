@@ -68,7 +68,8 @@ begin
                  select min(a.claimed_at) from fencepost.attempt a where l.tries > 1 and a.job_id = l.job_id), l.claimed_at) end,
                case when p_told is not null then fencepost.told_lease(
                  fencepost.told_head(p_told), l.job_id, l.lease_id,
-                 fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task), j.payload, j.created_at,
+                 fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task), j.payload,
+                 floor(date_part('epoch', j.created_at) * 1000)::bigint,
                  fencepost.told_terms(
                    l.lease_ms, (date_part('epoch', l.expires_at - fencepost.clock()) * 1000)::integer, -- guard: claim.left
                    l.failures_max, l.started_at is not null, l.priority, l.tries, l.failures, l.losses, l.releases,
@@ -202,11 +203,11 @@ begin
                and l.tries = 1 -- guard: claim.usual_tries
                and l.policy is null -- guard: claim.usual_policy
              then fencepost.told_lease(
-               v_head, l.job_id, l.lease_id, v_fence, l.payload, l.created_at,
+               v_head, l.job_id, l.lease_id, v_fence, l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
                case when l.started then v_started else v_unstarted end)
              else fencepost.told_lease(
                v_head, l.job_id, l.lease_id, fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task),
-               l.payload, l.created_at,
+               l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
                fencepost.told_terms(l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures,
                                     l.losses, l.releases, l.policy))
            end
@@ -219,15 +220,14 @@ create or replace function fencepost.first_claimed_at(p_job uuid) returns timest
 language sql stable
 as $$ select min(a.claimed_at) from fencepost.attempt a where a.job_id = p_job $$;
 
--- told_lease(head, job, lease, fence, payload, created_at, terms) → what a turn tells of a lease; the parts that most leases of
+-- told_lease(head, job, lease, fence, payload, created_ms, terms) → what a turn tells of a lease; the parts that most leases of
 -- a claim have in common are made once (the order of all is told in turn.sql):
 create or replace function fencepost.told_lease(
-  p_head text, p_job uuid, p_lease bigint, p_fence text, p_payload jsonb, p_created_at timestamptz, p_terms text
+  p_head text, p_job uuid, p_lease bigint, p_fence text, p_payload jsonb, p_created_ms bigint, p_terms text
 ) returns text
 language sql stable
 as $$
-  select concat(p_head, p_job, '",', p_lease, p_fence, p_payload, ',', floor(date_part('epoch', p_created_at) * 1000)::bigint,
-                p_terms)
+  select concat(p_head, p_job, '",', p_lease, p_fence, p_payload, ',', p_created_ms, p_terms)
 $$;
 
 -- … for the `queue`th queue of the turn

@@ -36,7 +36,7 @@ it('stores a job in ready, with all its counters at zero', async () => {
   ])
 })
 
-describe('refuses what can be no job,', () => {
+describe('refuses what can be no job, and stores nothing of the call:', () => {
   const impossible: Partial<NewJob>[] = [
     { task: '' },
     { queue: '' },
@@ -55,7 +55,7 @@ describe('refuses what can be no job,', () => {
     ['with others', 2, false],
     ['under a fresh id', 2, true],
     ['in bulk', copiedLeast, true],
-  ])('%s, and stores nothing of the call', async (_, count, fresh) => {
+  ])('%s', async (_, count, fresh) => {
     const { db, sql } = await setup()
 
     for (const odd of impossible) {

@@ -408,30 +408,32 @@ it('tells of a lease what is not as it usually is', async () => {
 describe('tells of one lease among many what is not as it usually is:', () => {
   const many = Array.from({ length: 25 }, () => aJob())
 
-  it.each<Partial<NewJob>>([{ task: 'b' }, { leaseMs: 7_000 }, { failuresMax: 9 }, { priority: 7 }])(
-    '%o',
-    async (odd) => {
-      const { db, add } = await setup()
-      await enqueue(db, many)
-      const id = await add(odd)
+  it.each<[string, Partial<NewJob>]>([
+    ['its task', { task: 'b' }],
+    ['its time', { leaseMs: 7_000 }],
+    ['its budget', { failuresMax: 9 }],
+    ['its priority', { priority: 7 }],
+  ])('%s', async (_, odd) => {
+    const { db, add } = await setup()
+    await enqueue(db, many)
+    const id = await add(odd)
 
-      const { leases } = await turn(db, { claim: from('default', 100, true, 10), tasks: ['x', 'test', 'b'] })
+    const { leases } = await turn(db, { claim: from('default', 100, true, 10), tasks: ['x', 'test', 'b'] })
 
-      const usual = {
-        task: 'test',
-        leaseMs: 30_000,
-        leftMs: 30_000,
-        failuresMax: 3,
-        priority: 0,
-        tries: 1,
-        policy: null,
-      }
-      const leftMs = odd.leaseMs ?? usual.leftMs
-      expect(leases).toHaveLength(26)
-      for (const lease of leases) expect(lease).toMatchObject(lease.jobId === id ? { ...usual, leftMs, ...odd } : usual)
-      expect(leases.map(({ started }) => started)).toEqual(leases.map((_, n) => n < 10))
-    },
-  )
+    const usual = {
+      task: 'test',
+      leaseMs: 30_000,
+      leftMs: 30_000,
+      failuresMax: 3,
+      priority: 0,
+      tries: 1,
+      policy: null,
+    }
+    const leftMs = odd.leaseMs ?? usual.leftMs
+    expect(leases).toHaveLength(26)
+    for (const lease of leases) expect(lease).toMatchObject(lease.jobId === id ? { ...usual, leftMs, ...odd } : usual)
+    expect(leases.map(({ started }) => started)).toEqual(leases.map((_, n) => n < 10))
+  })
 
   it('how often it was tried', async () => {
     const { db, add, take } = await setup()

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { DBOS, DBOSClient } from '@dbos-inc/dbos-sdk'
 import pg from 'pg'
+import { emptied } from './emptied.js'
 import { inBatches } from './in-batches.js'
 
 const schema = 'bench_dbos'
@@ -61,7 +62,7 @@ export async function open({ url }) {
       )
       return Number(rows[0].n)
     },
-    clear: () => pool.query(`truncate ${schema}.workflow_status cascade`),
+    clear: () => emptied((text) => pool.query(text), [`${schema}.workflow_status`]),
     drop: () => pool.query(`drop schema ${schema} cascade`),
     async close() {
       await client.destroy()

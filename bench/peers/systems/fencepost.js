@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { uuidv7 } from 'uuidv7'
 import { fencepost, task } from '../../../dist/src/index.js'
+import { emptied } from './emptied.js'
 import { inBatches } from './in-batches.js'
 
 const anything = { '~standard': { version: 1, vendor: 'bench', validate: (value) => ({ value }) } }
@@ -64,7 +65,11 @@ export async function open({ url, schema = 'bench_fencepost' }) {
       const { rows } = await pool.query(`select ${places.join(' + ')} as n`)
       return Number(rows[0].n)
     },
-    clear: () => pool.query(`truncate ${tables.map((name) => `${schema}.${name}`).join(', ')}`),
+    clear: () =>
+      emptied(
+        (text) => pool.query(text),
+        tables.map((name) => `${schema}.${name}`),
+      ),
     drop: () => pool.query(`drop schema if exists ${schema} cascade`),
     async close() {
       await fp.close()

@@ -1,6 +1,7 @@
 /** Graphile Worker with what its guide on performance recommends: a local queue, and completions in batches. */
 import { readFileSync } from 'node:fs'
 import { Logger, makeWorkerUtils, run } from 'graphile-worker'
+import { emptied } from './emptied.js'
 import { inBatches } from './in-batches.js'
 
 const schema = 'bench_graphile'
@@ -43,7 +44,7 @@ export async function open({ url }) {
       return { stop: () => runner.stop() }
     },
     left: async () => Number((await query(`select count(*) as n from ${schema}.jobs`)).rows[0].n),
-    clear: () => query(`truncate ${schema}._private_jobs`),
+    clear: () => emptied(query, [`${schema}._private_jobs`]),
     drop: () => query(`drop schema ${schema} cascade`),
     close: () => utils.release(),
   }

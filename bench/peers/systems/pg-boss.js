@@ -1,6 +1,7 @@
 /** pg-boss by its own API: `work`, or its documented loop of fetch and complete. */
 import { readFileSync } from 'node:fs'
 import { PgBoss } from 'pg-boss'
+import { emptied } from './emptied.js'
 import { inBatches } from './in-batches.js'
 
 const schema = 'bench_pg_boss'
@@ -28,8 +29,7 @@ export async function open({ url }) {
       by === 'work' ? worked(concurrency, handle) : fetched(concurrency, batch, handle),
     left: async () =>
       Number((await query(`select count(*) as n from ${schema}.job where state < 'completed'`)).rows[0].n),
-    // Of all queues: that truncates. Those of one it would delete row by row, and leave dead ones to the next run.
-    clear: () => boss.deleteAllJobs(),
+    clear: () => emptied(query, [`${schema}.job`]),
     drop: () => query(`drop schema ${schema} cascade`),
     close: () => boss.stop({ graceful: false }),
   }
