@@ -23,7 +23,7 @@ const settings = { shared_buffers: '1GB', min_wal_size: '4GB', max_wal_size: '8G
 
 /**
  * A server that has been at work for a while writes its WAL into segments that are there. To make them, in memory that was
- * never touched, costs as much as the work itself on some machines, and whoever is measured first would pay for it.
+ * never touched, costs up to a third of the work itself on some machines, and whoever is measured first would pay for it.
  */
 async function makeSegments(url: string): Promise<void> {
   const db = new Database({ url, poolSize: 1 })
