@@ -139,7 +139,9 @@ export class Lookout {
         this.#asleepAs = worker()
         this.#asleepAtMs = performance.now()
         this.#askAgainAtMs = this.#asleepAtMs + 1_000 // guard: lookout.again_later (should this fail)
-        this.#unseenBy = await fallAsleep(db, this.#asleepAs, queues)
+        const unseenBy = await fallAsleep(db, this.#asleepAs, queues)
+        // Notified too often meanwhile, it will not hear of what comes, and goes on looking.
+        if (this.#asleepAs !== undefined) this.#unseenBy = unseenBy // guard: lookout.risen
         this.#lookMs = lookMsMin
         // guard: lookout.unseen
       } else if (this.#unseenBy !== undefined && (await oldestTransaction(db)) >= this.#unseenBy) {

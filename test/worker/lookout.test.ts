@@ -109,8 +109,10 @@ it('does not look for more jobs by itself as long as it is notified of them', as
   expect(delaysMs()).toEqual([hourMs])
 })
 
-it('is not notified any more if that was too often while it was about to ask', async () => {
-  const { lookout, notifyTooOften, sleepers, connect, sql } = await setupLookout()
+/** It was about to ask to be notified, was notified too often meanwhile, and has now said both. */
+async function setupRisen() {
+  const bundle = await setupLookout()
+  const { lookout, notifyTooOften, sleepers, connect, sql } = bundle
   await sql(`create function wait() returns trigger language plpgsql as $$ begin
       perform pg_advisory_xact_lock(1); return new; end $$;
     create trigger wait before insert on fencepost.sleeper for each row execute function wait()`)
@@ -119,14 +121,26 @@ it('is not notified any more if that was too often while it was about to ask', a
   lookout.nothing(false, false)
   const waiters = () => sql(`select granted from pg_locks where locktype = 'advisory' order by granted`)
   await expect.poll(waiters, patience).toEqual([{ granted: false }, { granted: true }])
-
   await Promise.all(Array.from({ length: 5 }, sleepers)) // connections are there, and nothing has to wait for one
 
   notifyTooOften()
   for (let n = 0; n < 20; n++) expect(await sleepers()).toEqual([]) // what does not wait for its turn has been said by now
   await holder.query('select pg_advisory_unlock(1)')
   await expect.poll(waiters, patience).toEqual([])
+  return bundle
+}
+
+it('is not notified any more if that was too often while it was about to ask', async () => {
+  const { lookout, sleepers } = await setupRisen()
+
   await lookout.stop()
 
   expect(await sleepers()).toEqual([])
+})
+
+it('goes on looking if it was notified too often while it was about to ask, and asks again when nothing comes', async () => {
+  const { sleepers } = await setupRisen()
+  await expect.poll(sleepers, { ...patience, interval: 5 }).toEqual([])
+
+  await expect.poll(sleepers, patience).toEqual([{ worker: 'w1' }])
 })
