@@ -75,24 +75,24 @@ const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $19::uuid[], $20::bigint[], $21::bigint[],
   $22::text[], $23::integer[], $24::integer[], $25, $26) as told`
 
-/**
- * The parts of an Append are done in their order, and what a function does sees what was done before. The turn's lock comes
- * first: a repeat of the turn waits for all of this, and not only for its last part.
- */
-const storing = `select name::text as told
-  from pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext($1::text || '/' || $2::bigint)) name -- guard: turn.storing_lock
-  where name::text <> ''
-  union all select answer from fencepost.enqueue_alike($27, $28, $29, $30, $31, $32, $33, $34)
-  union all ${statement}`
+const storing = `select * from fencepost.enqueue_claimed($1, $2, $3::text[], $4, $5, $6,
+  $7, $8, $9, $10, $11, $12, $13, $14) as told`
 
 /**
- * Stores jobs for `enqueue_alike`, under fresh ids, and takes the turn: in one statement and one commit. It is tried once.
- * After an error the jobs are to be enqueued by themselves, and the turn repeated if what became of it is unknown.
+ * Stores jobs of one queue, under fresh ids, as `enqueue_alike` does, and takes a turn that claims from that queue and says
+ * nothing: in one statement and one commit. It is tried once. After an error the jobs are to be enqueued by themselves, and the
+ * turn repeated if what became of it is unknown.
  */
-export async function takeTurnStoring(db: Database, turn: Turn, jobs: readonly NewJob[]): Promise<TurnAnswer> {
+export async function takeTurnStoring(
+  db: Database,
+  turn: Pick<Turn, 'worker' | 'turn' | 'claim' | 'tasks'>,
+  jobs: readonly NewJob[],
+): Promise<TurnAnswer> {
+  const { worker, turn: number, tasks, claim } = turn
+  const { limit, starts } = claim.queues[0] as Turn['claim']['queues'][number]
   const sentAtMs = performance.now()
-  const rows = await db.moveOnce<ToldRow>(storing, [...turnValues(turn, false), ...alikeValues(jobs)])
-  return turnAnswer(db, turn, rows, sentAtMs)
+  const values = [worker, number, tasks, limit, starts, claim.room, ...alikeValues(jobs)]
+  return turnAnswer(db, turn, await db.moveOnce<ToldRow>(storing, values), sentAtMs)
 }
 
 /** Settles, starts and claims, in one statement and one commit. `repeated`: what became of an earlier call is unknown. */
@@ -131,7 +131,12 @@ function turnValues(turn: Turn, again: boolean): unknown[] {
   ]
 }
 
-function turnAnswer(db: Database, turn: Turn, rows: readonly ToldRow[], sentAtMs: number): TurnAnswer {
+function turnAnswer(
+  db: Database,
+  turn: Pick<Turn, 'tasks' | 'claim'>,
+  rows: readonly ToldRow[],
+  sentAtMs: number,
+): TurnAnswer {
   const answer = {
     finish: [],
     fail: [],

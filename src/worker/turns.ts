@@ -137,7 +137,7 @@ export class Turns {
    */
   carry(jobs: readonly NewJob[], claim: Claim, alone: Alone): Promise<'carried' | 'alone'> {
     const name = { worker: this.#options.worker(), turn: ++this.#number }
-    const answer = takeTurnStoring(this.#options.db, { ...name, ...this.#said([], claim) }, jobs)
+    const answer = takeTurnStoring(this.#options.db, { ...name, tasks: this.#options.tasks, claim }, jobs)
     const stored = answer.then(
       () => 'carried' as const,
       (error: unknown) => alone(error).then(() => 'alone' as const),

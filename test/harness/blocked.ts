@@ -2,6 +2,12 @@ import type { Session } from './session.js'
 
 const waitMsMax = 4_000
 
+/** Who waits for a lock of this type in this database: pg_locks tells of all, and tests run beside each other. */
+export function waitersSql(locktype: 'advisory' | 'transactionid'): string {
+  return `select l.pid from pg_locks l join pg_stat_activity a using (pid)
+    where a.datname = current_database() and not l.granted and l.locktype = '${locktype}'`
+}
+
 /** Ask on a connection of its own, never on the one that is expected to wait. */
 type Ask = <Row>(text: string, values: unknown[]) => Promise<Row[]>
 

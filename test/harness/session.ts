@@ -34,6 +34,10 @@ export class Session extends Database {
     return super.move(sql, () => values(this.again), tx ?? this.client)
   }
 
+  override moveOnce<Row>(sql: string, values: unknown[]): Promise<Row[]> {
+    return this.move(sql, () => values)
+  }
+
   async begin(isolation: Isolation = 'read committed'): Promise<void> {
     await this.client.query(`begin isolation level ${isolation}`)
   }

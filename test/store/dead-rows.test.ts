@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { enqueue } from '../../src/store/enqueue.js'
 import { type ClaimedLease, claim, extend, start } from '../../src/store/lease.js'
 import { fail, finish, release } from '../../src/store/settle.js'
+import { takeTurnStoring } from '../../src/store/turn.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
 import { aJob } from '../harness/setup.js'
@@ -12,13 +13,13 @@ const few = 30
 async function setupDeadRows() {
   const bundle = await setupGates()
   const { db, sql } = bundle
-  const enqueueMany = (jobs: number) =>
+  const enqueueMany = (jobs: number, queue = 'default') =>
     sql(
       `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('test'::text), array_agg('{}'::jsonb),
-         array_agg('default'::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(1::smallint),
+         array_agg($2::text), array_agg(0::smallint), array_agg(0::bigint), array_agg(1::smallint),
          array_agg(1::smallint), array_agg(30000))
        from generate_series(1, $1)`,
-      [jobs],
+      [jobs, queue],
     )
   const doAll = async () => {
     const leases = await claim(db, { queue: 'default', limit: 1_000_000, worker: 'w1' })
@@ -183,6 +184,47 @@ it('a suspect that is claimed hides nothing that comes before it', async () => {
   await putOffNextLook(session)
   expect(await ids(2)).toEqual([two])
   expect(await ids(3)).toEqual([three])
+})
+
+describe('a job that is leased as it is enqueued', () => {
+  const storing = (session: Session, turn: number) =>
+    takeTurnStoring(
+      session,
+      {
+        worker: 'w1',
+        turn,
+        tasks: ['test'],
+        claim: { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false },
+      },
+      [aJob()],
+    )
+
+  it('does not make its session pass over dead rows that it has passed before', async () => {
+    const bundle = await setupDeadRows()
+    const { enqueueMany, doAll, keepDead, blocks, add } = bundle
+    await keepDead()
+    await enqueueMany(10_000)
+    await doAll()
+    await add()
+    const session = await Session.open(bundle)
+    const looked = await blocks(session, 'ready', () => storing(session, 1))
+    expect(looked).toBeGreaterThan(100)
+    await putOffNextLook(session)
+
+    expect(await blocks(session, 'ready', () => storing(session, 2))).toBeLessThan(few)
+  })
+
+  it('does not make its session read what is ready in other queues', async () => {
+    const bundle = await setupDeadRows()
+    const { add, blocks, enqueueMany, sql } = bundle
+    await add({ queue: 'another' })
+    await sql('analyze fencepost.ready')
+    const session = await Session.open(bundle)
+    for (let turn = 1; turn < 10; turn++) await storing(session, turn)
+    await enqueueMany(10_000, 'another')
+
+    expect(await blocks(session, 'ready', () => storing(session, 10))).toBeLessThan(few)
+  })
 })
 
 it('the reaper passes over dead leases once', async () => {

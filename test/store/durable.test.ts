@@ -19,6 +19,7 @@ import {
   tellRun,
 } from '../../src/store/runs.js'
 import { beginStep, endStep } from '../../src/store/step.js'
+import { takeTurnStoring } from '../../src/store/turn.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { definitionOf } from '../../src/lab/run-steps.js'
 import { sqlFilesUnderTest } from '../harness/guard-removal.js'
@@ -27,6 +28,7 @@ import { Session } from '../harness/session.js'
 import { aJob, setup } from '../harness/setup.js'
 import { plainSettings, setupSqs } from '../harness/sqs.js'
 
+const claimOne = { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false }
 const settingNow = 'show synchronous_commit'
 
 const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>> = {
@@ -35,6 +37,8 @@ const moves: Record<string, (session: Session, lease: Lease) => Promise<unknown>
     enqueue(s, [aJob(), aJob({ delayMs: 1 })]),
   'enqueue of several that are alike commits durably where the session has synchronous_commit off': (s) =>
     enqueue(s, [aJob(), aJob()], undefined, true),
+  'enqueue with a claim commits durably where the session has synchronous_commit off': (s) =>
+    takeTurnStoring(s, { worker: 'w1', turn: 1, tasks: ['test'], claim: claimOne }, [aJob()]),
   'claim commits durably where the session has synchronous_commit off': (s) =>
     claim(s, { queue: 'default', limit: 1, worker: 'w1' }),
   'start commits durably where the session has synchronous_commit off': (s, lease) => start(s, [lease]),

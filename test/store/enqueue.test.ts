@@ -6,6 +6,7 @@ import { announceTasks, enqueue, enqueueAfter, type NewJob } from '../../src/sto
 import { claim } from '../../src/store/lease.js'
 import { putActions } from '../../src/store/runs.js'
 import { finish } from '../../src/store/settle.js'
+import { takeTurnStoring } from '../../src/store/turn.js'
 import { untilBlocked } from '../harness/blocked.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
 import { aboveReadCommitted, isolations, Session } from '../harness/session.js'
@@ -63,6 +64,16 @@ describe('refuses what can be no job, and stores nothing of the call:', () => {
       await expect(enqueue(db, jobs, undefined, fresh)).rejects.toMatchObject(refused)
     }
     expect(await sql('select id from fencepost.job union all select job_id from fencepost.ready')).toEqual([])
+  })
+
+  it('with a claim', async () => {
+    const { db, sql } = await setup()
+    const one = { queues: [{ queue: 'default', limit: 1, starts: 1 }], room: 1, suspect: false }
+    for (const odd of impossible) {
+      const turn = { worker: 'w1', turn: impossible.indexOf(odd), tasks: ['test'], claim: one }
+      await expect(takeTurnStoring(db, turn, [aJob(odd)])).rejects.toMatchObject(refused)
+    }
+    expect(await sql('select id from fencepost.job union all select job_id from fencepost.leased')).toEqual([])
   })
 })
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sweepMessages } from '../../src/store/sqs-messages.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { aGrouped, plainSettings, setupSqs, stored } from '../harness/sqs.js'
+import { waitersSql } from '../harness/blocked.js'
 
 const fifo = (settings: object = {}) => setupSqs({ contentBasedDeduplication: false, ...settings }, 'q.fifo')
 const ids = (messages: readonly { jobId: string }[]) => messages.map(({ jobId }) => jobId)
@@ -204,7 +205,5 @@ describe('deduplication', () => {
 })
 
 async function waitForLock(db: { once<Row>(sql: string): Promise<Row[]> }): Promise<void> {
-  await expect
-    .poll(() => db.once(`select 1 from pg_locks where not granted and locktype = 'transactionid'`), { timeout: 10_000 })
-    .not.toEqual([])
+  await expect.poll(() => db.once(waitersSql('transactionid')), { timeout: 10_000 }).not.toEqual([])
 }

@@ -3,6 +3,7 @@ import { type Send, sendMessages, sweepMessages } from '../../src/store/sqs-mess
 import { deleteQueue, purgeQueue } from '../../src/store/sqs-queues.js'
 import { type Ledger, registerServer, seeServer } from '../../src/store/sqs-servers.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
+import { waitersSql } from '../harness/blocked.js'
 
 /** The same entry, as a client sends it again: what the server makes anew each time is new. */
 const again = (entry: Send): Send => ({ ...entry, id: anEntry().id })
@@ -248,8 +249,9 @@ async function rawSend(client: Client, entry: Send): Promise<void> {
   )
 }
 
-async function waits(db: { once<Row>(sql: string): Promise<Row[]> }, type = 'transactionid'): Promise<void> {
-  await expect
-    .poll(() => db.once(`select 1 from pg_locks where not granted and locktype = '${type}'`), { timeout: 10_000 })
-    .not.toEqual([])
+async function waits(
+  db: { once<Row>(sql: string): Promise<Row[]> },
+  type: Parameters<typeof waitersSql>[0] = 'transactionid',
+): Promise<void> {
+  await expect.poll(() => db.once(waitersSql(type)), { timeout: 10_000 }).not.toEqual([])
 }

@@ -13,7 +13,7 @@ import { purgeQueue } from '../../src/store/sqs-queues.js'
 import { type Ledger, registerServer } from '../../src/store/sqs-servers.js'
 import { reapExpired } from '../../src/store/worker.js'
 import { leaseIsFree } from '../harness/answers.js'
-import { untilBlocked } from '../harness/blocked.js'
+import { untilBlocked, waitersSql } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { aGrouped, anEntry, setupSqs, stored } from '../harness/sqs.js'
 
@@ -79,9 +79,7 @@ describe('a receive', () => {
     const lock = `hashtext(${name}), hashtext('r1/7')`
     await other.query(`select pg_advisory_lock(${lock})`)
     const found = receiver.query(`select job_id from fencepost.sqs_receive('q', 10, null, 'r1', null, null, 7, false)`)
-    await expect
-      .poll(() => sql(`select 1 from pg_locks where not granted and locktype = 'advisory'`), { timeout: 10_000 })
-      .not.toEqual([])
+    await expect.poll(() => sql(waitersSql('advisory')), { timeout: 10_000 }).not.toEqual([])
     const entry = anEntry()
     await send(entry)
     await other.query(`select pg_advisory_unlock(${lock})`)

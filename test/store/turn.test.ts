@@ -1,14 +1,13 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
-import { Database } from '../../src/store/database.js'
+import type { Database } from '../../src/store/database.js'
 import { enqueue, type NewJob } from '../../src/store/enqueue.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { type Finish, fail, finish, release } from '../../src/store/settle.js'
-import { takeTurn, takeTurnStoring, type Turn } from '../../src/store/turn.js'
+import { takeTurn, type Turn } from '../../src/store/turn.js'
 import { statementMsMax } from '../../src/worker/worker.js'
-import { untilBlocked, untilBlockedBy } from '../harness/blocked.js'
-import { FaultProxy } from '../harness/fault-proxy.js'
-import { isolations, Session } from '../harness/session.js'
+import { untilBlocked } from '../harness/blocked.js'
+import { Session } from '../harness/session.js'
 import { aJob, forged, setup } from '../harness/setup.js'
 
 let number = 0
@@ -501,87 +500,4 @@ it('gives up on a lease that an open transaction holds before the client does, a
   await holder.commit()
   await turn(worker, said)
   expect(await bundle.see(lease.jobId)).toMatchObject({ outcome: 'succeeded' })
-})
-
-describe('a turn that stores jobs', () => {
-  it.each(isolations)('claims them in the same transaction, at %s', async (isolation) => {
-    const { url, sql } = await setup()
-    const db = new Database({
-      url: `${url}?options=${encodeURIComponent(`-c default_transaction_isolation=${isolation.replace(' ', '\\ ')}`)}`,
-    })
-    onTestFinished(() => db.close())
-    const jobs = [aJob({ payloadText: '{"n":1}' }), aJob({ payloadText: '{"n":2}' })]
-
-    const { leases } = await takeTurnStoring(db, aTurn({ claim: from('default', 5) }), jobs)
-
-    expect(leases.map(({ jobId, payload, started, tries }) => ({ jobId, payload, started, tries }))).toEqual(
-      jobs.map(({ id }, n) => ({ jobId: id, payload: { n: n + 1 }, started: true, tries: 1 })),
-    )
-    expect(
-      await sql(`select count(*)::int as n from (select xmin::text from fencepost.job
-        union select xmin::text from fencepost.leased) t`),
-    ).toEqual([{ n: 1 }])
-    expect(await sql('select 1 from fencepost.ready')).toEqual([])
-  })
-
-  it('claims what is older or more urgent first, and leaves them for the next', async () => {
-    const { db, add, placesOf } = await setup()
-    const [older, urgent] = [await add(), await add({ priority: -1 })]
-    const job = aJob()
-
-    const { leases } = await takeTurnStoring(db, aTurn({ claim: from('default', 2) }), [job])
-
-    expect(leases.map(({ jobId }) => jobId)).toEqual([urgent, older])
-    expect(await placesOf(job.id)).toEqual(['ready'])
-  })
-
-  it('stores nothing if it cannot claim, and claims nothing if it cannot store', async () => {
-    const { db, add, placesOf, sql } = await setup()
-    const older = await add()
-    const refuse = (table: string) => `create trigger refuse before insert on fencepost.${table}
-      for each row execute function refuse()`
-    await sql(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
-    for (const table of ['job', 'leased']) {
-      await sql(refuse(table))
-      await expect(takeTurnStoring(db, aTurn({ claim: from('default', 2) }), [aJob()])).rejects.toThrow('no')
-      await sql(`drop trigger refuse on fencepost.${table}`)
-    }
-    expect(await sql('select id from fencepost.job')).toEqual([{ id: older }])
-    expect(await placesOf(older)).toEqual(['ready'])
-  })
-
-  it('is tried once, and tells if nobody knows what became of it; a repeat of the turn answers its leases', async () => {
-    const { url, sql } = await setup()
-    const proxy = await FaultProxy.start(url)
-    const db = new Database({ url: proxy.url })
-    onTestFinished(() => db.close())
-    const [job, said] = [aJob(), aTurn({ claim: from('default', 1) })]
-    const lost = proxy.loseReplyWith(job.id)
-
-    await expect(takeTurnStoring(db, said, [job])).rejects.toMatchObject({ code: 'FP_COMMIT_UNKNOWN' })
-
-    await lost
-    expect((await takeTurn(db, said, true)).leases).toMatchObject([{ jobId: job.id, tries: 1 }])
-    expect(await sql('select 1 from fencepost.leased')).toHaveLength(1)
-  })
-
-  it('is waited for by a repeat of the turn from its very beginning', async () => {
-    const bundle = await setup()
-    await bundle.sql(`create function wait() returns trigger language plpgsql as $$ begin
-        perform pg_advisory_xact_lock(1); return new; end $$;
-      create trigger wait before insert on fencepost.job for each row execute function wait()`)
-    const [holder, second] = [await Session.open(bundle), await Session.open(bundle)]
-    await holder.begin()
-    await holder.query('select pg_advisory_xact_lock(1)')
-    const [job, said] = [aJob(), aTurn({ claim: from('default', 1) })]
-    const first = takeTurnStoring(bundle.db, said, [job])
-    await untilBlockedBy(bundle.sql, holder)
-
-    const again = takeTurn(second, said, true)
-    await untilBlocked(bundle.sql, second.pid, again)
-    await holder.commit()
-
-    const leases = [{ jobId: job.id, leaseId: (await first).leases[0]?.leaseId }]
-    expect((await again).leases).toMatchObject(leases)
-  })
 })

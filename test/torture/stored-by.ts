@@ -14,7 +14,7 @@ export const storedBySql = `
   create trigger copied after insert on fencepost.job for each statement
     when (current_query() ilike '%copy "fencepost".job%') execute function public.note_way('copied');
   create trigger carried after insert on fencepost.job for each statement
-    when (current_query() ilike '%"fencepost".enqueue_alike(%"fencepost".turn(%') execute function public.note_way('carried');`
+    when (current_query() ilike '%"fencepost".enqueue_claimed(%') execute function public.note_way('carried');`
 
 /** Jobs that came to stay in each of the two ways. */
 export async function countStoredBy(db: Database): Promise<Record<FreshKind, number>> {

@@ -4,7 +4,7 @@ import { task } from '../../src/index.js'
 import { readSqlFiles } from '../../src/store/sql-files.js'
 import type { Execution } from '../../src/worker/executor.js'
 import { Lanes } from '../../src/worker/lanes.js'
-import { untilBlockedBy } from '../harness/blocked.js'
+import { untilBlockedBy, waitersSql } from '../harness/blocked.js'
 import { type SqlGuard, readGuards, withoutGuard } from '../harness/guard-removal.js'
 import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
@@ -43,9 +43,7 @@ it('does not take a commit for a success whose work threw on the reason of its s
   gates.one.open()
   await untilBlockedBy(sql, holder)
   gates.two.open()
-  await expect
-    .poll(() => sql('select 1 from pg_locks where locktype = $1 and not granted', ['advisory']))
-    .toHaveLength(2)
+  await expect.poll(() => sql(waitersSql('advisory'))).toHaveLength(2)
 
   await expect
     .poll(

@@ -3,6 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { Events } from '../../src/events.js'
 import { Lookout } from '../../src/worker/lookout.js'
 import { setup } from '../harness/setup.js'
+import { waitersSql } from '../harness/blocked.js'
 
 const patience = { timeout: 10_000 }
 const hourMs = 3_600_000
@@ -110,19 +111,21 @@ it('does not look for more jobs by itself as long as it is notified of them', as
 })
 
 /** It was about to ask to be notified, was notified too often meanwhile, and has now said both. */
-async function setupRisen() {
+async function setupRisen({ busy }: { busy: boolean }) {
   const bundle = await setupLookout()
-  const { lookout, notifyTooOften, sleepers, connect, sql } = bundle
+  const { lookout, delaysMs, getBusy, notifyTooOften, sleepers, connect, sql } = bundle
   await sql(`create function wait() returns trigger language plpgsql as $$ begin
       perform pg_advisory_xact_lock(1); return new; end $$;
     create trigger wait before insert on fencepost.sleeper for each row execute function wait()`)
   const holder = await connect()
   await holder.query('select pg_advisory_lock(1)')
   lookout.nothing(false, false)
-  const waiters = () => sql(`select granted from pg_locks where locktype = 'advisory' order by granted`)
-  await expect.poll(waiters, patience).toEqual([{ granted: false }, { granted: true }])
+  const waiters = () => sql(waitersSql('advisory'))
+  await expect.poll(waiters, patience).toHaveLength(1)
   await Promise.all(Array.from({ length: 5 }, sleepers)) // connections are there, and nothing has to wait for one
 
+  if (busy) getBusy()
+  delaysMs()
   notifyTooOften()
   for (let n = 0; n < 20; n++) expect(await sleepers()).toEqual([]) // what does not wait for its turn has been said by now
   await holder.query('select pg_advisory_unlock(1)')
@@ -131,7 +134,7 @@ async function setupRisen() {
 }
 
 it('is not notified any more if that was too often while it was about to ask', async () => {
-  const { lookout, sleepers } = await setupRisen()
+  const { lookout, sleepers } = await setupRisen({ busy: true }) // with nothing to do it would ask again
 
   await lookout.stop()
 
@@ -139,8 +142,11 @@ it('is not notified any more if that was too often while it was about to ask', a
 })
 
 it('goes on looking if it was notified too often while it was about to ask, and asks again when nothing comes', async () => {
-  const { sleepers } = await setupRisen()
-  await expect.poll(sleepers, { ...patience, interval: 5 }).toEqual([])
+  const { delaysMs, sleepers } = await setupRisen({ busy: false })
+  const delays: unknown[] = []
 
-  await expect.poll(sleepers, patience).toEqual([{ worker: 'w1' }])
+  await expect.poll(() => delays.push(...delaysMs()) > 0 && delays, patience).toContain(hourMs)
+
+  expect(delays).toEqual(expect.arrayContaining([10, 20, 40])) // it has not heard of anything, and looked
+  expect(await sleepers()).toEqual([{ worker: 'w1' }])
 })

@@ -1,0 +1,3 @@
+-- compatible-from: 6
+--
+-- enqueue_claimed is new: whoever calls it must not start where it is not.
