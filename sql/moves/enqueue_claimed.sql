@@ -6,7 +6,8 @@
 -- find nothing but these jobs, and nothing else to do, they are never `ready`: to claim them there takes three times as
 -- long as to store them, and whoever sleeps would be notified of jobs that are gone.
 -- (worker, turn) names the call as it does a turn's: repeated by turn() with `again`, that answers its leases.
--- Locks: the turn's advisory lock; those of enqueue_alike and of a turn.
+-- Locks: the turn's advisory lock; the tables; the new ids in the primary key of `job`, which nobody waits for; those of
+--   enqueue_alike and of a turn.
 create or replace function fencepost.enqueue_claimed(
   p_worker text, p_turn bigint, p_tasks text[], p_limit integer, p_starts integer, p_room integer,
   p_ids uuid[], p_payloads json, p_task text, p_queue text, p_priority smallint, p_failures_max smallint,
@@ -17,18 +18,29 @@ set jit = off set plan_cache_mode = force_generic_plan
 set enable_seqscan = off -- guard: enqueue_claimed.ready_by_index
 as $$
 declare
+  v_blocks bigint;
+  v_others boolean;
   v_now timestamptz;
   v_nonce bigint := floor(random() * 9007199254740991); -- guard: enqueue_claimed.nonce (it fits a JavaScript number)
 begin
   -- First of all: a repeat of the turn is to wait for all of this, and not only for its last part.
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: enqueue_claimed.first_try
-  if least(p_limit, p_starts, p_room) < cardinality(p_ids) -- guard: enqueue_claimed.handler_each
-     or coalesce(current_setting('fencepost_claim.marks', true), '') <> '' -- guard: enqueue_claimed.marks (its head is not cheap to look at)
-     or exists (select 1 from fencepost.ready r where r.queue = p_queue) -- guard: enqueue_claimed.in_order
-     or exists (select 1 from fencepost.nudge) -- guard: enqueue_claimed.nudged
-     or exists (select 1 from fencepost.call) -- guard: enqueue_claimed.called
-     or exists (select 1 from fencepost.gate g where g.paused_at is not null) -- guard: enqueue_claimed.paused
-  then
+  -- The last wait, if somebody has locked them: what follows is decided behind it. A pause that was answered meanwhile is heeded,
+  -- and no lease is born that has run out.
+  lock table fencepost.job, fencepost.leased in row exclusive mode; -- guard: enqueue_claimed.last_wait
+  v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
+            + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);
+  v_others := least(p_limit, p_starts, p_room) < cardinality(p_ids) -- guard: enqueue_claimed.handler_each
+    or p_task <> all (p_tasks) -- guard: enqueue_claimed.known_task
+    or nullif(current_setting('fencepost_claim.marks', true), '')::jsonb ? fencepost.claim_key(p_queue, p_tasks) -- guard: enqueue_claimed.marks
+    or exists (select 1 from fencepost.ready r where r.queue = p_queue) -- guard: enqueue_claimed.in_order
+    or exists (select 1 from fencepost.nudge) -- guard: enqueue_claimed.nudged
+    or exists (select 1 from fencepost.call) -- guard: enqueue_claimed.called
+    or exists (select 1 from fencepost.gate g where g.paused_at is not null
+               and g.key in ('pause:queue:' || p_queue, 'pause:task:' || p_task)); -- guard: enqueue_claimed.paused
+  -- Dead rows lie before whatever comes: a claim remembers how far that is (see pick), and to look as here does not.
+  if v_others or pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
+               + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_blocks > 30 then -- guard: enqueue_claimed.far
     perform fencepost.enqueue_alike(
       p_ids, p_payloads, p_task, p_queue, p_priority, p_failures_max, p_losses_max, p_lease_ms);
     return query
@@ -37,6 +49,7 @@ begin
         null, null, null, array[p_queue], array[p_limit], array[p_starts], p_room, false);
     return;
   end if;
+
   if current_setting('synchronous_commit') = 'off' then -- guard: enqueue_claimed.durable
     perform fencepost.durable();
   end if;

@@ -11,7 +11,7 @@
 --   ["finish" | "fail" | "release", job, lease, answer, outcome, duplicate]: what the move answers, except the plain
 --    `finished`, which is nearly all of them and is not worth its bytes
 --   ["start", job, lease, answer, cancel requested]: if not plainly `started`
---   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: at READ COMMITTED, which this turn is not)
+--   ["nudged"]: some gate has to be looked at again
 --   ["called"]: some run has something to do
 --   ["unseen", ms]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again then
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
@@ -90,8 +90,7 @@ begin
          exists (select 1 from fencepost.gate g where g.paused_at is not null)
   into v_nudged, v_called, v_paused;
   if v_nudged and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
-    return next json_build_array(
-      'nudged', case when current_setting('transaction_isolation') <> 'read committed' then 'isolation' end)::text;
+    return next '["nudged"]';
   end if;
 
   if v_called then -- not in one with the next: that would be planned, and begun, for nothing

@@ -5,7 +5,7 @@ import type { Events } from '../events.js'
 import type { Database } from '../store/database.js'
 import { sweepMessages } from '../store/sqs-messages.js'
 import { moveMessages } from '../store/sqs-move-tasks.js'
-import { aboveReadCommitted, registerServer, retireServer, seeServer } from '../store/sqs-servers.js'
+import { registerServer, retireServer, seeServer } from '../store/sqs-servers.js'
 import { Maintenance } from '../worker/maintenance.js'
 import { authorizer, checkRights } from './authorization.js'
 import type { Desk } from './desk.js'
@@ -64,7 +64,7 @@ export async function startSqsServer(base: Database, events: Events, settings: S
   let http: HttpServer | undefined
   try {
     // Above it nobody is admitted through the gate of a message group.
-    if (await aboveReadCommitted(db)) db.sayReadCommitted()
+    if (await db.isAboveReadCommitted()) db.sayReadCommitted()
     await db.prepareMoves()
     await register()
     http = await startHttpServer({

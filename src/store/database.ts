@@ -94,10 +94,19 @@ export class Database {
 
   /**
    * From now on every move of its own says READ COMMITTED: above it, which may be the database's or the role's default, a
-   * move cannot look a second time, and admits nobody through a gate.
+   * move cannot look a second time: it admits nobody through a gate, and the repeat of a turn that has waited for its first try
+   * does not see what that took.
    */
   sayReadCommitted(): void {
     this.#saysReadCommitted = true
+  }
+
+  /** Whether that has to be said. */
+  async isAboveReadCommitted(): Promise<boolean> {
+    const rows = await this.read<{ above: boolean }>(
+      `select current_setting('transaction_isolation') <> 'read committed' as above`,
+    )
+    return rows[0]?.above ?? false
   }
 
   /**

@@ -12,14 +12,6 @@ export async function registerServer(
   return db.move('select * from fencepost.sqs_register($1, $2, $3)', () => [server, ledger, deadMs])
 }
 
-/** By a default of the database's or the role's. */
-export async function aboveReadCommitted(db: Database): Promise<boolean> {
-  const rows = await db.read<{ above: boolean }>(
-    `select current_setting('transaction_isolation') <> 'read committed' as above`,
-  )
-  return rows[0]?.above ?? false
-}
-
 /** False if others took this server for dead. */
 export async function seeServer(db: Database, server: string): Promise<boolean> {
   const rows = await db.move<{ known: boolean }>('select fencepost.sqs_see($1) as known', () => [server])

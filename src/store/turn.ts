@@ -60,7 +60,7 @@ type Told =
   | ToldLease
   | ToldSettled
   | ['start', jobId: string, leaseId: number, answer: 'started' | 'stale', cancelRequested: boolean]
-  | ['nudged', 'isolation' | null]
+  | ['nudged']
   | ['called']
   | ['unseen', ms: number]
 
@@ -92,7 +92,7 @@ export async function takeTurnStoring(
   const { limit, starts } = claim.queues[0] as Turn['claim']['queues'][number]
   const sentAtMs = performance.now()
   const values = [worker, number, tasks, limit, starts, claim.room, ...alikeValues(jobs)]
-  return turnAnswer(db, turn, await db.moveOnce<ToldRow>(storing, values), sentAtMs)
+  return turnAnswer(turn, await db.moveOnce<ToldRow>(storing, values), sentAtMs)
 }
 
 /** Settles, starts and claims, in one statement and one commit. `repeated`: what became of an earlier call is unknown. */
@@ -104,7 +104,7 @@ export async function takeTurn(db: Database, turn: Turn, repeated = false): Prom
     // guard: turn.repeated
     return turnValues(turn, again || repeated)
   })
-  return turnAnswer(db, turn, rows, sentAtMs)
+  return turnAnswer(turn, rows, sentAtMs)
 }
 
 function turnValues(turn: Turn, again: boolean): unknown[] {
@@ -131,12 +131,7 @@ function turnValues(turn: Turn, again: boolean): unknown[] {
   ]
 }
 
-function turnAnswer(
-  db: Database,
-  turn: Pick<Turn, 'tasks' | 'claim'>,
-  rows: readonly ToldRow[],
-  sentAtMs: number,
-): TurnAnswer {
+function turnAnswer(turn: Pick<Turn, 'tasks' | 'claim'>, rows: readonly ToldRow[], sentAtMs: number): TurnAnswer {
   const answer = {
     finish: [],
     fail: [],
@@ -169,7 +164,6 @@ function turnAnswer(
         break
       case 'nudged':
         answer.nudged = true
-        if (told[1] === 'isolation') db.sayReadCommitted() // guard: turn.isolation
         break
       case 'unseen':
         answer.unseenMs = Math.min(told[1], answer.unseenMs ?? told[1])

@@ -184,6 +184,7 @@ export class Worker {
   /** Makes itself known and begins to claim. */
   async begin(): Promise<void> {
     await this.#register()
+    if (await this.#turnDb.isAboveReadCommitted()) this.#turnDb.sayReadCommitted() // guard: worker.read_committed
     await this.#turnDb.prepareMoves()
     this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
     this.#stopHearing = this.#events.on('enqueued', ({ jobId, queue }) => {

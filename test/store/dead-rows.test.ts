@@ -214,6 +214,19 @@ describe('a job that is leased as it is enqueued', () => {
     expect(await blocks(session, 'ready', () => storing(session, 2))).toBeLessThan(few)
   })
 
+  it('makes its session remember dead rows that it has passed', async () => {
+    const bundle = await setupDeadRows()
+    const { enqueueMany, doAll, keepDead, blocks } = bundle
+    await keepDead()
+    await enqueueMany(10_000)
+    await doAll()
+    const session = await Session.open(bundle)
+    await storing(session, 1)
+    await putOffNextLook(session)
+
+    expect(await blocks(session, 'ready', () => storing(session, 2))).toBeLessThan(few)
+  })
+
   it('does not make its session read what is ready in other queues', async () => {
     const bundle = await setupDeadRows()
     const { add, blocks, enqueueMany, sql } = bundle

@@ -221,6 +221,46 @@ it('leases nothing that is paused', async () => {
   }
 })
 
+it('leaves a job whose task its worker does not know', async () => {
+  const { db, placesOf } = await setup()
+  const job = aJob({ task: 'unheard of' })
+
+  expect((await takeTurnStoring(db, aTurn(1), [job])).leases).toEqual([])
+  expect(await placesOf(job.id)).toEqual(['ready'])
+})
+
+/** Somebody makes an index, say, and it waits for that. */
+async function setupWaiting(table: string, job: NewJob) {
+  const bundle = await setup()
+  const holder = await Session.open(bundle)
+  await holder.begin()
+  await holder.query(`lock table fencepost.${table} in share mode`)
+  const turn = takeTurnStoring(bundle.db, aTurn(1), [job])
+  await untilBlockedBy(bundle.sql, holder)
+  return { ...bundle, holder, turn }
+}
+
+it('heeds a pause that was answered while it waited', async () => {
+  const job = aJob()
+  const { db, holder, turn, placesOf } = await setupWaiting('job', job)
+  await pause(db, 'pause:queue:default')
+  await holder.commit()
+
+  expect((await turn).leases).toEqual([])
+  expect(await placesOf(job.id)).toEqual(['ready'])
+})
+
+it('makes no lease that has run out while it waited', async () => {
+  for (const table of ['job', 'leased']) {
+    const { advance, holder, turn, sql } = await setupWaiting(table, aJob({ leaseMs: 1_000 }))
+    await advance(60_000)
+    await holder.commit()
+
+    await turn
+    expect(await sql('select expires_at > fencepost.clock() as holds from fencepost.leased')).toEqual([{ holds: true }])
+  }
+})
+
 it('heeds nudges, as any turn', async () => {
   const { db, sql, nudges } = await setupGates()
   await sql(`insert into fencepost.nudge (key, freed) values ('gate:k', 0)`)

@@ -52,7 +52,7 @@ function world() {
   const final = {
     jobs: new Map<number, EndedJob>(),
     fresh: [] as FinalState['fresh'][0][],
-    storedBy: { carried: 1, copied: 1_000 },
+    storedBy: { carried: 1, born: 1, copied: 1_000 },
     effects: new Map<number, number>(),
     runs: new Map<number, string>(),
     partEffects: new Map<string, number>(),
@@ -178,6 +178,7 @@ const spoilt: Readonly<Record<string, readonly [how: string, spoil: (world: Worl
   ],
   'a way to store jobs was never taken': [
     ['no job was carried', ({ final }) => (final.storedBy.carried = 0), 'carried'],
+    ['no job was leased at once', ({ final }) => (final.storedBy.born = 0), 'born'],
     ['no job was copied', ({ final }) => (final.storedBy.copied = 0), 'copied'],
   ],
   'a job was made that nobody asked for': [['', ({ final }) => final.jobs.set(9, ended), 'job 9']],

@@ -36,6 +36,7 @@ export function readLog(): LoggedRun[] {
 const told: readonly [figure: string, what: string][] = [
   ['jobs', 'jobs that ended, items of runs and messages among them'],
   ['carried', 'jobs that the turn of a worker stored and claimed'],
+  ['born', 'of them leased at once'],
   ['copied', 'jobs that came by COPY'],
   ['freshUnknown', 'enqueues under fresh ids of which the caller was told that nobody knows'],
   ['freshUnanswered', 'enqueues under fresh ids whose process was killed before the answer'],

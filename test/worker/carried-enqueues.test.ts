@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { type Enqueued, type Fencepost, fencepost, task } from '../../src/index.js'
-import { untilBlockedBy } from '../harness/blocked.js'
+import { untilBlockedBy, waitersSql } from '../harness/blocked.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
 import { Session } from '../harness/session.js'
 import { anything, setupWorker } from './setup.js'
@@ -9,8 +9,10 @@ import { anything, setupWorker } from './setup.js'
 type Bundle = Awaited<ReturnType<typeof setupWorker>>
 
 /** A worker of the same process as the client, whose handlers wait at a door. */
-async function setupOwnWorker({ concurrency = 100, paused = false } = {}) {
+async function setupOwnWorker({ concurrency = 100, paused = false, isolation = 'read committed' } = {}) {
   const bundle = await setupWorker()
+  const name = new URL(bundle.url).pathname.slice(1)
+  await bundle.sql(`alter database ${name} set default_transaction_isolation = '${isolation}'`)
   const proxy = await FaultProxy.start(bundle.url)
   const fp = await fencepost({ database: proxy.url, migrate: false, databaseRetry: '300ms' })
   onTestFinished(() => fp.close())
@@ -66,12 +68,12 @@ async function untilHeld(bundle: Pick<Bundle, 'sql'>, holder: Session, enqueue: 
   throw new Error('no worker has carried any of 50 jobs')
 }
 
-/** What turns of workers store waits until this session commits. */
-async function holdTurns(bundle: Bundle): Promise<Session> {
+/** What turns of workers store waits until this session commits, in this place. */
+async function holdTurns(bundle: Bundle, place: 'job' | 'leased' = 'job'): Promise<Session> {
   await bundle.sql(`create function wait() returns trigger language plpgsql as $$ begin
-      if current_setting('application_name') = 'fencepost worker' then perform pg_advisory_xact_lock(1); end if;
-      return new; end $$;
-    create trigger wait before insert on fencepost.job for each row execute function wait()`)
+      perform pg_advisory_xact_lock(1); return new; end $$;
+    create trigger wait before insert on fencepost.${place} for each row
+      when (current_query() ilike '%"fencepost".enqueue_claimed(%') execute function wait()`)
   const holder = await Session.open(bundle)
   await holder.begin()
   await holder.query('select pg_advisory_xact_lock(1)')
@@ -213,6 +215,27 @@ it('the database goes away while it is stored: told in the time of the caller, a
   const [{ id }] = (await sql(`select id from fencepost.job where payload = '"in between"'`)) as [{ id: string }]
   expect(await fp.result(id, { timeout: '20s' })).toBe('in between')
   expect(began.filter((input) => input === 'in between')).toHaveLength(1)
+  expect(await see(id)).toMatchObject({ outcome: 'succeeded', tries: 1, losses: 0 })
+})
+
+it('where the default is repeatable read, the repeat of a turn finds what its first try has leased meanwhile', async () => {
+  const bundle = await setupOwnWorker({ isolation: 'repeatable read' })
+  const { fp, work, proxy, open, sql, see } = bundle
+  const holder = await holdTurns(bundle, 'leased')
+  let n = 0
+  const { call } = await untilHeld(bundle, holder, () => fp.enqueue(work, ++n))
+  const told = call.catch(() => {}) // in the time that it has, nobody knows
+  proxy.cutAll() // the server goes on with what it has begun
+  await expect.poll(() => sql(waitersSql('advisory')), { timeout: 10_000 }).toHaveLength(2)
+
+  await holder.commit()
+
+  open()
+  await told
+  const [{ id }] = (await sql('select id from fencepost.job where payload = to_jsonb($1::int)', [n])) as [
+    { id: string },
+  ]
+  expect(await fp.result(id, { timeout: '10s' })).toBe(n)
   expect(await see(id)).toMatchObject({ outcome: 'succeeded', tries: 1, losses: 0 })
 })
 

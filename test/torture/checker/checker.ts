@@ -3,7 +3,7 @@ import { gateRules } from './gate-rules.js'
 import type { History } from './history.js'
 import { jobRules } from './job-rules.js'
 import { messageRules, runRules, stepRules } from './effect-rules.js'
-import type { FreshKind } from '../work.js'
+import type { Way } from '../stored-by.js'
 
 export interface Violation {
   readonly rule: string
@@ -28,7 +28,7 @@ export interface FinalState {
   /** Those of them that have an id of the engine's: two with one number are a double. */
   readonly fresh: readonly { readonly n: number; readonly id: string }[]
   /** How many jobs were stored in ways of which every run has to see some. */
-  readonly storedBy: Readonly<Record<FreshKind, number>>
+  readonly storedBy: Readonly<Record<Way, number>>
   /** Rows that handlers committed, by number. */
   readonly effects: ReadonlyMap<number, number>
   /** The states of runs, by number. */

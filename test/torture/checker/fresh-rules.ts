@@ -1,4 +1,4 @@
-import { freshKinds } from '../work.js'
+import { ways } from '../stored-by.js'
 import type { Rule } from './checker.js'
 import { grouped } from './grouped.js'
 
@@ -42,6 +42,6 @@ export const freshRules: Readonly<Record<string, Rule>> = {
   },
 
   *'a way to store jobs was never taken'(_, { storedBy }) {
-    for (const way of freshKinds) if (storedBy[way] === 0) yield way
+    for (const way of ways) if (storedBy[way] === 0) yield way
   },
 }
