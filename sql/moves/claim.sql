@@ -1,6 +1,6 @@
--- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told, paused)
+-- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told, paused, joined)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
---      claimed_at, expires_at, lease_ms, created_at, started, policy, seq, dead_from, first_claimed_at, told)
+--      claimed_at, expires_at, lease_ms, created_at, started, policy, seq, dead_from, first_claimed_at, told, taken)
 --
 -- Move: ready → leased, for at most `limit` jobs of the queue, by priority (smaller first) and then by seq: see pick().
 -- `tasks` are the ones this worker can run (null: all); jobs of other tasks stay for a worker that knows them.
@@ -21,6 +21,8 @@
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
 -- other column: twenty columns of a row would be put together and taken apart once more for each lease. The turn has the lock
 -- on its name already, and is told by a setting (`fencepost_claim.unseen_ms`) if nothing was found and it has to look again.
+-- `joined`: many of these texts are one, with commas between them, and `taken` tells how many: a row for each is as much work as to
+-- look up its job. But none of more than half a megabyte: a few hundred large payloads are more than a value can hold.
 -- `paused`: whether anything is, if the caller has looked; otherwise it is looked for.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
@@ -29,7 +31,7 @@ create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
   p_again boolean default false, p_start integer default 0, p_suspects integer default null,
   p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null,
-  p_paused boolean default true
+  p_paused boolean default true, p_joined boolean default false
 ) returns setof fencepost.claimed
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -73,7 +75,8 @@ begin
                  fencepost.told_terms(
                    l.lease_ms, (date_part('epoch', l.expires_at - fencepost.clock()) * 1000)::integer, -- guard: claim.left
                    l.failures_max, l.started_at is not null, l.priority, l.tries, l.failures, l.losses, l.releases,
-                   j.policy)) end
+                   j.policy)) end,
+               1
         from fencepost.leased l
         join fencepost.job j on j.id = l.job_id
         where l.worker = p_worker and l.turn = p_turn and l.queue = p_queue
@@ -189,30 +192,36 @@ begin
            case when p_visible_ms is null then null
                 when l.tries = 1 then v_now
                 else coalesce(fencepost.first_claimed_at(l.job_id), v_now) end,
-           null
+           null, 1
     from leases l
     where p_told is null
-    union all
+    union all (
     select null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           null, null,
-           case
-             when l.task = v_task -- guard: claim.usual_task
-               and l.lease_ms = v_lease_ms -- guard: claim.usual_lease
-               and l.failures_max = v_failures_max -- guard: claim.usual_budget
-               and l.priority = 0 -- guard: claim.usual_priority
-               and l.tries = 1 -- guard: claim.usual_tries
-               and l.policy is null -- guard: claim.usual_policy
-             then fencepost.told_lease(
-               v_head, l.job_id, l.lease_id, v_fence, l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
-               case when l.started then v_started else v_unstarted end)
-             else fencepost.told_lease(
-               v_head, l.job_id, l.lease_id, fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task),
-               l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
-               fencepost.told_terms(l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures,
-                                    l.losses, l.releases, l.policy))
-           end
-    from leases l
-    where p_told is not null;
+           null, null, string_agg(t.told, ','), count(*)::integer
+    from (
+      select l.lease_id,
+             case
+               when l.task = v_task -- guard: claim.usual_task
+                 and l.lease_ms = v_lease_ms -- guard: claim.usual_lease
+                 and l.failures_max = v_failures_max -- guard: claim.usual_budget
+                 and l.priority = 0 -- guard: claim.usual_priority
+                 and l.tries = 1 -- guard: claim.usual_tries
+                 and l.policy is null -- guard: claim.usual_policy
+               then fencepost.told_lease(
+                 v_head, l.job_id, l.lease_id, v_fence, l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
+                 case when l.started then v_started else v_unstarted end)
+               else fencepost.told_lease(
+                 v_head, l.job_id, l.lease_id, fencepost.told_fence(l.nonce, array_position(p_tasks, l.task), l.task),
+                 l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
+                 fencepost.told_terms(l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures,
+                                      l.losses, l.releases, l.policy))
+             end as told
+      from leases l
+      where p_told is not null
+      offset 0 -- each is made once
+    ) t
+    group by case when p_joined and octet_length(t.told) <= 8192 then t.lease_id / 64 else -t.lease_id end -- guard: claim.joined_bytes
+    order by min(t.lease_id));
 end $$;
 
 -- first_claimed_at(job) → when the first of its leases that have ended began

@@ -1,9 +1,9 @@
--- turn(worker, turn, again, tasks, finish …, fail …, release …, start …, queues, limits, starts, room, suspects) → texts
+-- turn(worker, turn, again, tasks, finish …, fail …, release …, start …, queues, limits, starts, room, suspects, joined) → texts
 --
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
 -- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- `results` is null if all of them are: most handlers return nothing.
--- Answers are texts of JSON, one for each thing that is told: tens of thousands of leases a second are told, and each column of
+-- Answers are texts of JSON, one for each thing that is told, or, if `joined`, for several of them, with commas between them: tens of thousands of leases a second are told, and each column of
 -- a row is copied four times on its way, here and there. Of a lease, what is as it usually is is left out.
 --   ["lease", n of its queue, job, lease, nonce, n of its task, payload, created at (ms), lease_ms, what is left of it,
 --    failures_max, started (1, 0), and then, if anything of it is not 0, 1, 0, 0, 0 and null:
@@ -26,7 +26,7 @@ create or replace function fencepost.turn(
   p_finals boolean[],
   p_release_jobs uuid[], p_release_leases bigint[], p_release_nonces bigint[], p_reasons text[],
   p_start_jobs uuid[], p_start_leases bigint[], p_start_nonces bigint[],
-  p_queues text[], p_limits integer[], p_starts integer[], p_room integer, p_suspects boolean
+  p_queues text[], p_limits integer[], p_starts integer[], p_room integer, p_suspects boolean, p_joined boolean default false
 ) returns setof text
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -37,8 +37,9 @@ declare
   v_room integer := p_room;
   v_again boolean := p_again;
   v_queue integer;
-  v_taken bigint;
-  v_found bigint := 0;
+  v_claimed record;
+  v_taken integer;
+  v_found integer := 0;
   v_nudged boolean;
   v_called boolean;
   v_paused boolean;
@@ -109,13 +110,17 @@ begin
     v_queue := (i - 1) % cardinality(p_queues) + 1;
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
-    return query
-      select c.told
+    v_taken := 0;
+    for v_claimed in
+      select c.told, c.taken
       from fencepost.claim(
         p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
         v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
-        p_told => v_queue, p_paused => v_paused) c; -- guard: turn.paused
-    get diagnostics v_taken = row_count;
+        p_told => v_queue, p_paused => v_paused, p_joined => p_joined) c -- guard: turn.paused
+    loop
+      v_taken := v_taken + v_claimed.taken;
+      return next v_claimed.told;
+    end loop;
     if v_taken = 0 and current_setting('fencepost_claim.unseen_ms', true) <> '' then
       return next json_build_array('unseen', current_setting('fencepost_claim.unseen_ms')::integer)::text; -- guard: turn.unseen
       perform set_config('fencepost_claim.unseen_ms', '', true);

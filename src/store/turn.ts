@@ -73,7 +73,7 @@ const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $9::uuid[], $10::bigint[], $11::bigint[], $12::jsonb[], $13::bigint[], $14::boolean[],
   $15::uuid[], $16::bigint[], $17::bigint[], $18::text[],
   $19::uuid[], $20::bigint[], $21::bigint[],
-  $22::text[], $23::integer[], $24::integer[], $25, $26) as told`
+  $22::text[], $23::integer[], $24::integer[], $25, $26, true) as told`
 
 const storing = `select * from fencepost.enqueue_claimed($1, $2, $3::text[], $4, $5, $6,
   $7, $8, $9, $10, $11, $12, $13, $14) as told`
@@ -144,35 +144,40 @@ function turnAnswer(turn: Pick<Turn, 'tasks' | 'claim'>, rows: readonly ToldRow[
     sentAtMs,
   } as Answer
   const leases = new ToldLeases(turn.tasks, turn.claim.queues)
-  for (const row of rows) {
-    const told = JSON.parse(row.told) as Told
-    switch (told[0]) {
-      case 'lease':
-        answer.leases.push(leases.read(told))
-        break
-      case 'finish':
-        answer.finish.push({ ...settled<Finished['answer']>(told), duplicate: told[5] })
-        break
-      case 'fail':
-        answer.fail.push(settled<FailAnswer>(told))
-        break
-      case 'release':
-        answer.release.push(settled<ReleaseAnswer>(told))
-        break
-      case 'start':
-        answer.start.push({ jobId: told[1], leaseId: told[2], answer: told[3], cancelRequested: told[4] })
-        break
-      case 'nudged':
-        answer.nudged = true
-        break
-      case 'unseen':
-        answer.unseenMs = Math.min(told[1], answer.unseenMs ?? told[1])
-        break
-      case 'called':
-        answer.called = true
-    }
+  for (const { told } of rows) {
+    for (const each of JSON.parse(`[${told}]`) as Told[]) take(answer, each, leases)
   }
+  // As they are to run: one with a large payload comes in a text of its own.
+  answer.leases.sort((a, b) => a.leaseId - b.leaseId) // guard: turn.in_order
   return answer
+}
+
+function take(answer: Answer, told: Told, leases: ToldLeases): void {
+  switch (told[0]) {
+    case 'lease':
+      answer.leases.push(leases.read(told))
+      break
+    case 'finish':
+      answer.finish.push({ ...settled<Finished['answer']>(told), duplicate: told[5] })
+      break
+    case 'fail':
+      answer.fail.push(settled<FailAnswer>(told))
+      break
+    case 'release':
+      answer.release.push(settled<ReleaseAnswer>(told))
+      break
+    case 'start':
+      answer.start.push({ jobId: told[1], leaseId: told[2], answer: told[3], cancelRequested: told[4] })
+      break
+    case 'nudged':
+      answer.nudged = true
+      break
+    case 'unseen':
+      answer.unseenMs = Math.min(told[1], answer.unseenMs ?? told[1])
+      break
+    case 'called':
+      answer.called = true
+  }
 }
 
 type Mutable<Whole> = {

@@ -501,3 +501,43 @@ it('gives up on a lease that an open transaction holds before the client does, a
   await turn(worker, said)
   expect(await bundle.see(lease.jobId)).toMatchObject({ outcome: 'succeeded' })
 })
+
+describe('leases that are told many at a time', () => {
+  const small = '{"n": 1}'
+  const large = JSON.stringify('x'.repeat(10_000))
+
+  async function setupTold(payloads: readonly string[]) {
+    const bundle = await setup()
+    const jobs = payloads.map((payloadText) => aJob({ payloadText }))
+    await enqueue(bundle.db, jobs)
+    const told = (joined: string) =>
+      bundle.sql<{ told: string }>(
+        `select told from fencepost.turn('w1', 1, false, '{test}', null, null, null, null, null, null, null, null, null, null,
+           null, null, null, null, null, null, null, '{default}', '{100}', '{100}', 100, false${joined}) as told`,
+      )
+    return { ...bundle, told, ids: jobs.map(({ id }) => id) }
+  }
+
+  it('come in a few texts', async () => {
+    const { told } = await setupTold(Array.from({ length: 50 }, () => small))
+    expect((await told(', true')).length).toBeLessThan(3)
+  })
+
+  it('come in texts of their own to who knows no others', async () => {
+    const { told } = await setupTold(Array.from({ length: 50 }, () => small))
+    expect(await told('')).toHaveLength(50)
+  })
+
+  it('come in texts of their own if they are large: many of them would be more than a value can hold', async () => {
+    const { told } = await setupTold([large, small, large, small, large])
+    const sizes = (await told(', true')).map((row) => row.told.length)
+    expect(sizes.length).toBeGreaterThan(3)
+    expect(Math.max(...sizes)).toBeLessThan(11_000)
+  })
+
+  it('are heard in the order in which they are to run', async () => {
+    const { db, ids } = await setupTold([small, large, small, large, small, small])
+    const { leases } = await turn(db, { claim: from('default', 100) })
+    expect(leases.map(({ jobId }) => jobId)).toEqual(ids)
+  })
+})
