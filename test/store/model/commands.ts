@@ -4,7 +4,7 @@ import type { Move, Row } from './move.js'
 import { type Round, race } from './race.js'
 import type { Session } from './session.js'
 import { type Tally, wordOf } from './tally.js'
-import { jobId, type Server, type World } from './world.js'
+import { freshJobId, jobId, type Server, type World } from './world.js'
 
 /** Resolved when it runs, against the model as it is then; told as it was resolved. */
 export type Command = fc.AsyncCommand<World, Server>
@@ -86,7 +86,9 @@ class Race implements Command {
     const ids = [...world.model.jobs.keys()]
     const leased = ids.filter((id) => world.model.jobs.get(id)?.at.in === 'leased')
     const some = this.anywhere || leased.length === 0 ? ids : leased
-    const unused = ids.length < 2 * jobsMax ? ids.length : 0
+    // Without those that came with a turn: their numbers are far away.
+    const numbered = ids.filter((id) => id < freshJobId(1, 0)).length
+    const unused = numbered < 2 * jobsMax ? numbered : 0
     world.focus = {
       known: this.about.flatMap((n) => some.slice(n % some.length).slice(0, 1)),
       fresh: this.about.map((n) => jobId(n + unused)),

@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import type { Fence } from '../../../src/job/places.js'
 import type { NewJob } from '../../../src/store/enqueue.js'
+import type { ClaimRequest } from '../../../src/store/lease.js'
 import type { Job } from './job.js'
 import type { Move } from './move.js'
-import { jobId, type World } from './world.js'
+import { freshJobId, jobId, type World } from './world.js'
 
 /**
  * A move still to be made of what there is when its turn comes; nothing if there is nothing to make it of. `others` are
@@ -89,17 +90,21 @@ function onJobs(one: ReturnType<typeof aJob>, make: (jobIds: string[]) => Move):
 
 const aQueue = fc.constantFrom('q', 'q', 'q', 'other')
 
+const plain = {
+  task: fc.constantFrom('a', 'b'),
+  queue: aQueue,
+  priority: fc.constantFrom(-1, 0, 0, 1),
+  failuresMax: fc.nat(2),
+  lossesMax: fc.nat(1),
+  leaseMs: fc.constantFrom(1_000, 5_000),
+}
+
 const aNewJob = fc.record({
   n: fc.nat(jobsMax - 1),
   differs: oneIn(9),
   respelt: fc.boolean(),
-  task: fc.constantFrom('a', 'b'),
-  queue: aQueue,
-  priority: fc.constantFrom(-1, 0, 0, 1),
   delayMs: fc.constantFrom(0, 0, 0, 500, 3_000),
-  failuresMax: fc.nat(2),
-  lossesMax: fc.nat(1),
-  leaseMs: fc.constantFrom(1_000, 5_000),
+  ...plain,
 })
 
 /** New ids, and ids there already: for the same request in other letters and with other options, or for another one. */
@@ -137,12 +142,28 @@ const enqueueIntent = fc
       },
   )
 
+/** Those of a round that can be repeated. */
+function turnsOf(moves: readonly Move[]): ClaimRequest[] {
+  return moves.flatMap((move) => ('request' in move && move.request.turn !== undefined ? [move.request] : []))
+}
+
+function newTurn(world: World, others: readonly Move[]): number {
+  return 1 + Math.max(0, ...[...world.turns, ...turnsOf(others)].map(({ turn }) => turn ?? 0))
+}
+
+/** A queue as often as something is ready there. */
+function readyQueues(world: World): string[] {
+  return [...world.model.jobs.values()].filter(({ at }) => at.in === 'ready').map((job) => job.asked.queue)
+}
+
+const aWorker = fc.constantFrom('w1', 'w2', 'w3')
+
 const claimIntent = fc
   .record({
     queue: aQueue,
     blind: oneIn(6),
     limit: fc.integer({ min: 1, max: 3 }),
-    worker: fc.constantFrom('w1', 'w2', 'w3'),
+    worker: aWorker,
     tasks: fc.constantFrom(undefined, undefined, undefined, ['a'], ['a', 'b', 'c']),
     turn: fc.constantFrom('none', 'new', 'new', 'again'),
     n: aPick,
@@ -150,17 +171,45 @@ const claimIntent = fc
   .map(
     ({ queue, blind, tasks, turn, n, ...asked }): Intent =>
       (world, others) => {
-        const ready = [...world.model.jobs.values()].filter(({ at }) => at.in === 'ready').map((job) => job.asked.queue)
+        if (turn === 'again') {
+          // Of the latest ones: their leases may still be held.
+          const earlier = turnsOf(others).at(-1) ?? pickFrom(world.turns.slice(-3), n)
+          return earlier && { kind: 'claim', request: earlier, again: true }
+        }
+        const ready = readyQueues(world)
         const worthwhile = blind || ready.includes(queue) ? queue : ready[0]
         if (worthwhile === undefined) return undefined
         const request = { ...asked, queue: worthwhile, ...(tasks && { tasks }) }
-        const racing = others.flatMap((move) => (move.kind === 'claim' ? [move.request] : []))
-        const turns = [...world.turns, ...racing].filter((earlier) => earlier.turn !== undefined)
-        if (turn === 'none') return { kind: 'claim', request, again: false }
-        if (turn === 'new') return { kind: 'claim', request: { ...request, turn: turns.length + 1 }, again: false }
-        // Of the latest ones: their leases may still be held.
-        const earlier = racing.findLast((other) => other.turn !== undefined) ?? pickFrom(turns.slice(-3), n)
-        return earlier && { kind: 'claim', request: earlier, again: true }
+        const named = turn === 'none' ? request : { ...request, turn: newTurn(world, others) }
+        return { kind: 'claim', request: named, again: false }
+      },
+  )
+
+/** Often with a handler for each, and where nothing else is ready: such jobs are leased as they are stored. */
+const enqueueClaimedIntent = fc
+  .record({
+    alike: fc.record(plain),
+    count: fc.constantFrom(1, 1, 2, 3),
+    amongOthers: oneIn(4),
+    asked: fc.record({
+      worker: aWorker,
+      tasks: fc.constantFrom(['a', 'b'], ['a', 'b'], ['c', 'b']),
+      limit: fc.constantFrom(2, 3, 100),
+      starts: fc.constantFrom(0, 1, 3, 3, 3),
+      room: fc.constantFrom(1, 3, 3, 100),
+    }),
+  })
+  .map(
+    ({ alike, count, amongOthers, asked }): Intent =>
+      (world, others) => {
+        const turn = newTurn(world, others)
+        const empty = ['q', 'other', 'quiet'].find((queue) => !readyQueues(world).includes(queue))
+        const queue = amongOthers || empty === undefined ? alike.queue : empty
+        const jobs = Array.from({ length: count }, (_, n) => {
+          const payloadText = `{"is":${n > 0},"n":1}` // of the first, as an enqueue of the same id has it
+          return { ...alike, queue, id: freshJobId(turn, n), delayMs: 0, gatesText: null, payloadText }
+        })
+        return { kind: 'enqueueClaimed', jobs, request: { ...asked, queue, turn } }
       },
   )
 
@@ -223,6 +272,7 @@ const cancelIntent = fc
 const ofEach: Record<Move['kind'], { weight: number; arbitrary: fc.Arbitrary<Intent> }> = {
   enqueue: { weight: 5, arbitrary: enqueueIntent },
   claim: { weight: 12, arbitrary: claimIntent },
+  enqueueClaimed: { weight: 4, arbitrary: enqueueClaimedIntent },
   start: { weight: 6, arbitrary: fenced((fences) => ({ kind: 'start', fences })) },
   extend: { weight: 3, arbitrary: fenced((fences) => ({ kind: 'extend', fences })) },
   finish: { weight: 2, arbitrary: finishIntent },
@@ -251,6 +301,7 @@ export const someRivals = fc
     anIntent,
     anyOf('finish', 'fail', 'release', 'cancel', 'extend', 'lose', 'park', 'start'),
     anyOf('claim', 'claim', 'claim', 'cancel', 'release'),
+    anyOf('enqueueClaimed', 'enqueueClaimed', 'claim', 'enqueue', 'release'),
     anyOf('cancel', 'retry', 'wake', 'promote', 'park'),
     anyOf('enqueue'),
   )

@@ -108,6 +108,7 @@ export function anotherSucceeded(job: Job | undefined, speaker: Fence): boolean 
   return [ender, ...late].some((fence) => fence && !same(fence, speaker))
 }
 
+/** As a claim by itself answers it. */
 export function leaseRow(job: Job): Row {
   const { task, queue, priority, payload, leaseMs, createdAt } = job.asked
   const { tries, failures, losses, releases, failuresMax } = job
@@ -129,4 +130,10 @@ export function leaseRow(job: Job): Row {
     createdAtMs: createdAt,
     policy: null,
   }
+}
+
+/** As a turn tells of it, just claimed. */
+export function turnLeaseRow(job: Job): Row {
+  const { claimedAt: _, expiresAt: __, ...row } = leaseRow(job)
+  return { ...row, leftMs: job.asked.leaseMs, started: (job.at as Leased).startedAt !== null }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../src/job/json.js'
 import type { Ending, Fence, Outcome } from '../../../src/job/places.js'
+import type { ClaimRequest } from '../../../src/store/lease.js'
 import {
   anAttempt,
   anotherSucceeded,
@@ -14,6 +15,7 @@ import {
   type Place,
   parse,
   same,
+  turnLeaseRow,
 } from './job.js'
 import { type Move, type MoveOf, type Row, sorted } from './move.js'
 
@@ -47,6 +49,8 @@ export class Model {
         return this.#enqueue(move, seen)
       case 'claim':
         return this.#claim(move, seen)
+      case 'enqueueClaimed':
+        return this.#enqueueClaimed(move, seen)
       case 'start':
         return sorted(move.fences.map((fence) => this.#start(fence)))
       case 'extend':
@@ -91,7 +95,7 @@ export class Model {
   }
 
   /** All or none. What is there already is not touched, and is fine if it is the same request. */
-  #enqueue(move: MoveOf<'enqueue'>, seen: Seen): Row[] {
+  #enqueue(move: Pick<MoveOf<'enqueue'>, 'jobs'>, seen: Seen): Row[] {
     const requests = new Map<string, Job['asked']>()
     for (const job of move.jobs) {
       const payload = parse(job.payloadText)
@@ -123,21 +127,38 @@ export class Model {
   }
 
   #claim({ request, again }: MoveOf<'claim'>, seen: Seen): Row[] {
-    const inOrder = [...this.jobs.values()].toSorted((a, b) => a.asked.priority - b.asked.priority || a.seq - b.seq)
-    const { queue, tasks, limit, worker, turn } = request
-    const held = inOrder.filter(
-      ({ at, asked }) =>
-        at.in === 'leased' && at.worker === worker && at.turn === turn && asked.queue === request.queue,
-    )
-    if (again && held.length > 0) return held.map(leaseRow)
-    const free = inOrder
-      .filter((job) => job.at.in === 'ready' && job.asked.queue === queue && (tasks?.includes(job.asked.task) ?? true))
-      .filter((job) => !seen.passedOver.has(job.asked.id))
+    const { queue, worker, turn } = request
+    const held = this.#inOrder(queue).filter(({ at }) => at.in === 'leased' && at.worker === worker && at.turn === turn)
+    return (again && held.length > 0 ? held : this.#take(request, seen)).map(leaseRow)
+  }
+
+  /** One after the other, with nobody in between: whether the jobs have been ready makes no difference. */
+  #enqueueClaimed({ jobs, request }: MoveOf<'enqueueClaimed'>, seen: Seen): Row[] {
+    this.#enqueue({ jobs }, seen)
+    const limit = Math.min(request.limit, request.room)
+    return this.#take({ ...request, limit }, seen, request.starts).map(turnLeaseRow)
+  }
+
+  #inOrder(queue: string): Job[] {
+    return [...this.jobs.values()]
+      .filter(({ asked }) => asked.queue === queue)
+      .toSorted((a, b) => a.asked.priority - b.asked.priority || a.seq - b.seq)
+  }
+
+  /**
+   * `starts`: a turn has a free handler for so many. It leaves alone what has to run alone, and marks whatever had a
+   * lease before; a claim by itself makes no difference, and marks nothing.
+   */
+  #take({ queue, tasks, limit, worker, turn }: ClaimRequest, seen: Seen, starts?: number): Job[] {
+    const free = this.#inOrder(queue)
+      .filter(({ at, asked }) => at.in === 'ready' && (tasks?.includes(asked.task) ?? true))
+      .filter(({ asked, losses }) => !seen.passedOver.has(asked.id) && (starts === undefined || losses === 0))
     const isAged = turn !== undefined && (turn % 17 === 0 || limit >= 100)
     const oldest = isAged ? free.toSorted((a, b) => a.seq - b.seq).slice(0, 1) : []
     const taken = [...oldest, ...free.filter((job) => !oldest.includes(job))].slice(0, limit)
-    return taken.map((job, i) => {
+    for (const [i, job] of taken.entries()) {
       const { leaseId, nonce } = { leaseId: Number.NaN, nonce: Number.NaN, ...seen.answer[i] }
+      const isStarted = starts !== undefined && (i < starts || job.tries > 0)
       job.tries++
       job.at = {
         in: 'leased',
@@ -146,12 +167,12 @@ export class Model {
         turn: turn ?? null,
         claimedAt: this.now,
         expiresAt: this.now + job.asked.leaseMs,
-        startedAt: null,
+        startedAt: isStarted ? this.now : null,
         cancelAt: null,
         cancelReason: null,
       }
-      return leaseRow(job)
-    })
+    }
+    return taken
   }
 
   #start(fence: Fence): Row {

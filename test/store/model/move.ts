@@ -5,11 +5,21 @@ import { codeOf } from '../../../src/store/database-errors.js'
 import { enqueue, type NewJob } from '../../../src/store/enqueue.js'
 import { type ClaimRequest, claim, extend, loseExpired, start } from '../../../src/store/lease.js'
 import { type Failure, type Finish, fail, finish, park, release } from '../../../src/store/settle.js'
+import { type TurnLease, takeTurnStoring } from '../../../src/store/turn.js'
+
+/** What a turn that claims from one queue asks: at most `room`, and a free handler for the first `starts`. */
+export interface TurnRequest extends ClaimRequest {
+  readonly tasks: readonly string[]
+  readonly turn: number
+  readonly starts: number
+  readonly room: number
+}
 
 /** One call of one move, with everything it says. */
 export type Move =
   | { readonly kind: 'enqueue'; readonly jobs: readonly NewJob[]; readonly isolation: Isolation }
   | { readonly kind: 'claim'; readonly request: ClaimRequest; readonly again: boolean }
+  | { readonly kind: 'enqueueClaimed'; readonly jobs: readonly NewJob[]; readonly request: TurnRequest }
   | { readonly kind: 'start' | 'extend'; readonly fences: readonly Fence[] }
   | { readonly kind: 'finish'; readonly items: readonly Finish[] }
   | { readonly kind: 'fail'; readonly items: readonly Failure[] }
@@ -33,7 +43,7 @@ export const epoch = Date.UTC(2030, 0, 1)
 
 const since = (date: Date | null): number | null => date && date.getTime() - epoch
 
-/** Rows in an order of their own: only claim promises one. */
+/** Rows in an order of their own: only what claims promises one. */
 export function sorted(rows: readonly Row[]): Row[] {
   const key = (row: Row) => ['jobId', 'leaseId', 'answer', 'duplicate'].map((name) => String(row[name])).join(' ')
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
@@ -63,6 +73,11 @@ async function answerOf(db: Database, move: Move): Promise<Row[]> {
         expiresAt: since(lease.expiresAt),
         createdAtMs: lease.createdAtMs - epoch,
       }))
+    case 'enqueueClaimed': {
+      const { worker, turn, tasks, room, queue, limit, starts } = move.request
+      const claiming = { queues: [{ queue, limit, starts }], room, suspect: false }
+      return (await takeTurnStoring(db, { worker, turn, tasks, claim: claiming }, move.jobs)).leases.map(rowOf)
+    }
     case 'start':
       return sorted((await start(db, move.fences)).map((row) => ({ ...row })))
     case 'extend':
@@ -92,6 +107,15 @@ async function answerOf(db: Database, move: Move): Promise<Row[]> {
   }
 }
 
+/** Written out: what leases have in common they only refer to. */
+function rowOf(lease: TurnLease): Row {
+  const { jobId, leaseId, nonce, task, queue, priority, payload, tries, failures, losses, releases } = lease
+  const { failuresMax, leaseMs, leftMs, createdAtMs, policy, started } = lease
+  const counters = { tries, failures, losses, releases, failuresMax }
+  const told = { task, queue, priority, payload, leaseMs, leftMs, policy, started }
+  return { jobId, leaseId, nonce, ...told, ...counters, createdAtMs: createdAtMs - epoch }
+}
+
 /** The fences that the move names. */
 export function fencesOf(move: Move): readonly Fence[] {
   switch (move.kind) {
@@ -112,7 +136,7 @@ export function fencesOf(move: Move): readonly Fence[] {
 /** The jobs that the move names, or that its answer does. */
 export function jobsOf(move: Move, answer: readonly Row[]): Set<string> {
   const named = fencesOf(move).map((fence) => fence.jobId)
-  if (move.kind === 'enqueue') named.push(...move.jobs.map((job) => job.id))
+  if ('jobs' in move) named.push(...move.jobs.map((job) => job.id))
   if (move.kind === 'wake') named.push(move.jobId)
   if (move.kind === 'cancel' || move.kind === 'retry') named.push(...move.jobIds)
   return new Set([...named, ...answer.map((row) => row['jobId']).filter((id) => typeof id === 'string')])

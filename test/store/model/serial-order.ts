@@ -102,10 +102,10 @@ function told(world: World, calls: readonly Call[]): string {
     .join('\n  ')
 }
 
-/** What skips locked rows waits for nothing; only the repeat of a claim waits for the first try. */
+/** What skips locked rows waits for nothing; only the repeat of a turn waits for the first try. */
 function mayWait({ move }: Call, { move: holder }: Call): boolean {
   if (!lockers[move.kind]) return true
-  if (move.kind !== 'claim' || holder.kind !== 'claim') return false
+  if (!('request' in move && 'request' in holder)) return false
   return move.request.worker === holder.request.worker && move.request.turn === holder.request.turn
 }
 
@@ -124,7 +124,8 @@ const leaseLockers: readonly Move['kind'][] = ['lose', 'start', 'extend', 'finis
 
 /** The moves that skip locked rows, and the moves that lock those rows. */
 const lockers: Partial<Record<Move['kind'], readonly Move['kind'][]>> = {
-  claim: ['claim', 'cancel'],
+  claim: ['claim', 'enqueueClaimed', 'cancel'],
+  enqueueClaimed: ['claim', 'enqueueClaimed', 'cancel'],
   lose: leaseLockers,
   extend: leaseLockers,
   promote: ['promote', 'wake', 'cancel'],
@@ -148,7 +149,7 @@ function passedOver(call: Call, calls: readonly Call[], before: Model): Set<stri
     return new Set(inTheWay.filter((id) => busy.includes(id)))
   }
   const taken = jobsOf(call.move, call.answer)
-  if (call.move.kind === 'claim') {
+  if ('request' in call.move) {
     for (const other of calls) {
       inTheWay.push(...[...jobsOf(other.move, other.answer)].filter((id) => before.jobs.get(id)?.at.in !== 'ready'))
     }

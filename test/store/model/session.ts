@@ -34,6 +34,10 @@ export class Session extends Database {
     return super.move(sql, () => values(this.#again), tx ?? this.#client)
   }
 
+  override moveOnce<Answer>(sql: string, values: unknown[]): Promise<Answer[]> {
+    return this.move(sql, () => values)
+  }
+
   /** In a transaction that is open here, or alone at the isolation that the move asks for. */
   async perform(move: Move, inTransaction = false): Promise<Row[]> {
     this.#again = move.kind === 'claim' && move.again

@@ -8,7 +8,8 @@ export class Tally {
 
   count(move: Move, answer: readonly Row[]): void {
     this.steps++
-    for (const word of new Set(answer.length > 0 ? answer.map(wordOf) : ['nothing'])) {
+    const words = answer.map((row) => (isOfAnother(move, row) ? 'leased another' : wordOf(row)))
+    for (const word of new Set(words.length > 0 ? words : ['nothing'])) {
       this.#answers.add(`${move.kind}: ${word}`)
     }
   }
@@ -16,6 +17,11 @@ export class Tally {
   get answers(): string[] {
     return [...this.#answers].toSorted()
   }
+}
+
+/** A lease of a job that was there before those that came with the claim. */
+function isOfAnother(move: Move, row: Row): boolean {
+  return move.kind === 'enqueueClaimed' && move.jobs.every((job) => job.id !== row['jobId'])
 }
 
 /** The one word that says most. */

@@ -11,6 +11,11 @@ export function jobId(n: number): string {
   return `${n.toString(16).padStart(8, '0')}-0000-7000-8000-000000000000`
 }
 
+/** Of a job that comes with a turn: no other turn has that number, so that the id was never heard of. */
+export function freshJobId(turn: number, n: number): string {
+  return jobId(1_000 * turn + n)
+}
+
 function nameOf(id: string): string {
   return `j${Number.parseInt(id.slice(0, 8), 16)}`
 }
@@ -64,8 +69,9 @@ export class World {
 
   /** Remembers what an answer gave away. */
   note(move: Move, answer: readonly Row[]): void {
-    if (move.kind !== 'claim') return
-    if (move.request.turn !== undefined && !move.again) this.turns.push(move.request)
+    if (!('request' in move)) return
+    const isRepeat = move.kind === 'claim' && move.again
+    if (move.request.turn !== undefined && !isRepeat) this.turns.push(move.request)
     const leases = (answer as unknown as Fence[]).map(({ jobId: id, leaseId, nonce }) => ({
       jobId: id,
       leaseId,
