@@ -8,7 +8,7 @@ import { type Failure, type Finish, fail, finish, park, release } from '../../..
 import { type TurnLease, takeTurnStoring } from '../../../src/store/turn.js'
 
 /** What a turn that claims from one queue asks: at most `room`, and a free handler for the first `starts`. */
-export interface TurnRequest extends ClaimRequest {
+interface TurnRequest extends ClaimRequest {
   readonly tasks: readonly string[]
   readonly turn: number
   readonly starts: number
