@@ -1,4 +1,4 @@
--- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told, paused, joined)
+-- claim(queue, limit, worker, tasks, turn, again, start, suspects, visible_ms, tries_max, told, paused)
 --   → (job_id, lease_id, nonce, task, payload, queue, priority, tries, failures, losses, releases, failures_max,
 --      claimed_at, expires_at, lease_ms, created_at, started, policy, seq, dead_from, first_claimed_at, told, taken)
 --
@@ -21,8 +21,6 @@
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
 -- other column: twenty columns of a row would be put together and taken apart once more for each lease. The turn has the lock
 -- on its name already, and is told by a setting (`fencepost_claim.unseen_ms`) if nothing was found and it has to look again.
--- `joined`: many of these texts are one, with commas between them, and `taken` tells how many: a row for each is as much work as to
--- look up its job. But none of more than half a megabyte: a few hundred large payloads are more than a value can hold.
 -- `paused`: whether anything is, if the caller has looked; otherwise it is looked for.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
@@ -31,7 +29,7 @@ create or replace function fencepost.claim(
   p_queue text, p_limit integer, p_worker text, p_tasks text[] default null, p_turn bigint default null,
   p_again boolean default false, p_start integer default 0, p_suspects integer default null,
   p_visible_ms integer default null, p_tries_max integer default null, p_told integer default null,
-  p_paused boolean default true, p_joined boolean default false
+  p_paused boolean default true
 ) returns setof fencepost.claimed
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
@@ -195,9 +193,9 @@ begin
            null, 1
     from leases l
     where p_told is null
-    union all (
+    union all
     select null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-           null, null, string_agg(t.told, ','), count(*)::integer
+           null, null, t.told, 1
     from (
       select l.lease_id,
              case
@@ -219,9 +217,18 @@ begin
       from leases l
       where p_told is not null
       offset 0 -- each is made once
-    ) t
-    group by case when p_joined and octet_length(t.told) <= 8192 then t.lease_id / 64 else -t.lease_id end -- guard: claim.joined_bytes
-    order by min(t.lease_id));
+    ) t;
+end $$;
+
+-- claim_many(…): the same, but many of the texts that a turn is told are one, with commas between them, and `taken` tells how many: a row
+-- for each is as much work as to look up its job. For a few jobs to put them together is more work than that. No text has more than half a megabyte: hundreds of
+-- large payloads are more than a value can hold. In any order: leases are to run in that of their numbers.
+do $$ begin
+  execute replace(replace(replace(pg_get_functiondef('fencepost.claim'::regproc), '.claim(', '.claim_many('),
+    't.told, 1', 'string_agg(t.told, '',''), count(*)::integer'),
+    ') t;', ') t
+    group by case when octet_length(t.told) <= 8192 then t.lease_id / 64 else -t.lease_id end -- guard: claim.joined_bytes
+    ;');
 end $$;
 
 -- first_claimed_at(job) → when the first of its leases that have ended began

@@ -46,7 +46,7 @@ begin
     return query
       select * from fencepost.turn(
         p_worker, p_turn, false, p_tasks, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null, array[p_queue], array[p_limit], array[p_starts], p_room, false, true);
+        null, null, null, array[p_queue], array[p_limit], array[p_starts], p_room, false);
     return;
   end if;
 

@@ -3,7 +3,7 @@
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
 -- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- `results` is null if all of them are: most handlers return nothing.
--- Answers are texts of JSON, one for each thing that is told, or, if `joined`, for several of them, with commas between them: tens of thousands of leases a second are told, and each column of
+-- Answers are texts of JSON, one for each thing that is told, or, if `joined`, for many leases at a time, with commas between them: tens of thousands of leases a second are told, and each column of
 -- a row is copied four times on its way, here and there. Of a lease, what is as it usually is is left out.
 --   ["lease", n of its queue, job, lease, nonce, n of its task, payload, created at (ms), lease_ms, what is left of it,
 --    failures_max, started (1, 0), and then, if anything of it is not 0, 1, 0, 0, 0 and null:
@@ -37,6 +37,8 @@ declare
   v_room integer := p_room;
   v_again boolean := p_again;
   v_queue integer;
+  v_limit integer;
+  v_suspects integer;
   v_claimed record;
   v_taken integer;
   v_found integer := 0;
@@ -110,17 +112,27 @@ begin
     v_queue := (i - 1) % cardinality(p_queues) + 1;
     v_again := p_again and i <= cardinality(p_queues); -- guard: turn.again_first
     exit when v_room <= 0 or v_found > 0 and not v_again; -- guard: turn.found
-    v_taken := 0;
-    for v_claimed in
-      select c.told, c.taken
-      from fencepost.claim(
-        p_queues[v_queue], case when v_again then 0 else least(p_limits[v_queue], v_room) end, p_worker, p_tasks, p_turn, -- guard: turn.room
-        v_again, p_starts[v_queue], case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end,
-        p_told => v_queue, p_paused => v_paused, p_joined => p_joined) c -- guard: turn.paused
-    loop
-      v_taken := v_taken + v_claimed.taken;
-      return next v_claimed.told;
-    end loop;
+    v_limit := case when v_again then 0 else least(p_limits[v_queue], v_room) end; -- guard: turn.room
+    v_suspects := case when p_suspects and v_queue = 1 and not v_again then 1 else 0 end;
+    if p_joined then
+      v_taken := 0;
+      for v_claimed in
+        select c.told, c.taken
+        from fencepost.claim_many(
+          p_queues[v_queue], v_limit, p_worker, p_tasks, p_turn, v_again, p_starts[v_queue], v_suspects, p_told => v_queue,
+          p_paused => v_paused) c -- guard: turn.many_paused
+      loop
+        v_taken := v_taken + v_claimed.taken; -- guard: turn.taken
+        return next v_claimed.told;
+      end loop;
+    else
+      return query
+        select c.told
+        from fencepost.claim(
+          p_queues[v_queue], v_limit, p_worker, p_tasks, p_turn, v_again, p_starts[v_queue], v_suspects, p_told => v_queue,
+          p_paused => v_paused) c; -- guard: turn.paused
+      get diagnostics v_taken = row_count;
+    end if;
     if v_taken = 0 and current_setting('fencepost_claim.unseen_ms', true) <> '' then
       return next json_build_array('unseen', current_setting('fencepost_claim.unseen_ms')::integer)::text; -- guard: turn.unseen
       perform set_config('fencepost_claim.unseen_ms', '', true);

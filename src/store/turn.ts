@@ -73,7 +73,10 @@ const statement = `select * from fencepost.turn($1, $2, $3, $4::text[],
   $9::uuid[], $10::bigint[], $11::bigint[], $12::jsonb[], $13::bigint[], $14::boolean[],
   $15::uuid[], $16::bigint[], $17::bigint[], $18::text[],
   $19::uuid[], $20::bigint[], $21::bigint[],
-  $22::text[], $23::integer[], $24::integer[], $25, $26, true) as told`
+  $22::text[], $23::integer[], $24::integer[], $25, $26, $27) as told`
+
+/** Who settles as many in a turn will be told of many: then they come many in a text, which is worth it from about thirty on. */
+const manyLeast = 30
 
 const storing = `select * from fencepost.enqueue_claimed($1, $2, $3::text[], $4, $5, $6,
   $7, $8, $9, $10, $11, $12, $13, $14) as told`
@@ -128,6 +131,7 @@ function turnValues(turn: Turn, again: boolean): unknown[] {
     orNull(claim.queues, (item) => item.starts),
     claim.room,
     claim.suspect,
+    finish.length >= manyLeast,
   ]
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cancel } from '../../src/store/control.js'
 import type { Database } from '../../src/store/database.js'
 import { enqueue, type NewJob } from '../../src/store/enqueue.js'
+import { pause } from '../../src/store/gates.js'
 import { loseExpired } from '../../src/store/lease.js'
 import { type Finish, fail, finish, release } from '../../src/store/settle.js'
 import { takeTurn, type Turn } from '../../src/store/turn.js'
@@ -505,27 +506,40 @@ it('gives up on a lease that an open transaction holds before the client does, a
 describe('leases that are told many at a time', () => {
   const small = '{"n": 1}'
   const large = JSON.stringify('x'.repeat(10_000))
+  const fifty = Array.from({ length: 50 }, () => small)
 
-  async function setupTold(payloads: readonly string[]) {
+  /** And a worker that has thirty jobs to settle: it will be told of many. */
+  async function setupTold(payloads: readonly string[], queueOf: (n: number) => string = () => 'default') {
     const bundle = await setup()
-    const jobs = payloads.map((payloadText) => aJob({ payloadText }))
+    await enqueue(
+      bundle.db,
+      fifty.slice(20).map(() => aJob()),
+    )
+    const { leases } = await turn(bundle.db, { claim: from('default', 30) })
+    const jobs = payloads.map((payloadText, n) => aJob({ payloadText, queue: queueOf(n) }))
     await enqueue(bundle.db, jobs)
-    const told = (joined: string) =>
-      bundle.sql<{ told: string }>(
-        `select told from fencepost.turn('w1', 1, false, '{test}', null, null, null, null, null, null, null, null, null, null,
-           null, null, null, null, null, null, null, '{default}', '{100}', '{100}', 100, false${joined}) as told`,
-      )
-    return { ...bundle, told, ids: jobs.map(({ id }) => id) }
+    return {
+      ...bundle,
+      ids: jobs.map(({ id }) => id),
+      busyTurn: (claim: Turn['claim']) =>
+        turn(bundle.db, { finish: leases.map((lease) => ({ ...lease, resultText: 'null' })), claim }),
+      /** What comes back for a turn that ends with this word on whether it is to be joined. */
+      told: (joined = '') =>
+        bundle.sql<{ told: string }>(
+          `select told from fencepost.turn('w1', 1, false, '{test}', null, null, null, null, null, null, null, null, null,
+             null, null, null, null, null, null, null, null, '{default}', '{100}', '{100}', 100, false${joined}) as told`,
+        ),
+    }
   }
 
   it('come in a few texts', async () => {
-    const { told } = await setupTold(Array.from({ length: 50 }, () => small))
+    const { told } = await setupTold(fifty)
     expect((await told(', true')).length).toBeLessThan(3)
   })
 
   it('come in texts of their own to who knows no others', async () => {
-    const { told } = await setupTold(Array.from({ length: 50 }, () => small))
-    expect(await told('')).toHaveLength(50)
+    const { told } = await setupTold(fifty)
+    expect(await told()).toHaveLength(50)
   })
 
   it('come in texts of their own if they are large: many of them would be more than a value can hold', async () => {
@@ -536,8 +550,21 @@ describe('leases that are told many at a time', () => {
   })
 
   it('are heard in the order in which they are to run', async () => {
-    const { db, ids } = await setupTold([small, large, small, large, small, small])
-    const { leases } = await turn(db, { claim: from('default', 100) })
+    const { busyTurn, ids } = await setupTold([small, large, small, large, small, small])
+    const { leases } = await busyTurn(from('default', 99))
     expect(leases.map(({ jobId }) => jobId)).toEqual(ids)
+  })
+
+  it('are counted one by one', async () => {
+    const { busyTurn, ids } = await setupTold(fifty, (n) => (n < 25 ? 'default' : 'mail'))
+    const queues = ['default', 'mail'].map((queue) => ({ queue, limit: 50, starts: 0 }))
+    const { leases } = await busyTurn({ queues, room: 30, suspect: false })
+    expect(leases.map(({ jobId }) => jobId)).toEqual(ids.slice(0, 30))
+  })
+
+  it('are none of a paused queue', async () => {
+    const { busyTurn, db } = await setupTold(fifty)
+    await pause(db, 'pause:queue:default')
+    expect((await busyTurn(from('default', 99))).leases).toEqual([])
   })
 })
