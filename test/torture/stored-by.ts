@@ -27,7 +27,8 @@ export async function countStoredBy(db: Database): Promise<Record<Way, number>> 
   const [counts] = await db.read<Record<Way, number>>(
     `select count(*) filter (where 'carried' = any (s.ways)) as carried, count(*) filter (where s.ways = '{carried}') as born,
             count(*) filter (where 'copied' = any (s.ways)) as copied
-     from fencepost.job j join (select xid, array_agg(distinct way) as ways from public.stored_by group by xid) s on s.xid = j.xmin`,
+     from fencepost.job j join (select xid::text, array_agg(distinct way) as ways from public.stored_by group by xid::text) s
+       on s.xid = j.xmin::text`,
   )
   return counts as Record<Way, number>
 }
