@@ -26,6 +26,6 @@ begin
     )
     select l.job_id, l.lease_id, l.nonce, l.task, j.payload, l.queue, l.priority, l.tries, l.failures, l.losses,
            l.releases, l.failures_max, l.claimed_at, l.expires_at, l.lease_ms, j.created_at, false, j.policy,
-           l.seq, null::text, l.claimed_at, null::text
+           l.seq, null::text, l.claimed_at, null::text, 1
     from put l join fencepost.job j on j.id = l.job_id;
 end $$;
