@@ -220,9 +220,10 @@ begin
     ) t;
 end $$;
 
--- claim_many(…): the same, but many of the texts that a turn is told are one, with commas between them, and `taken` tells how many: a row
--- for each is as much work as to look up its job. For a few jobs to put them together is more work than that. No text has more than half a megabyte: hundreds of
--- large payloads are more than a value can hold. In any order: leases are to run in that of their numbers.
+-- claim_many(…): the same, but many of the texts that a turn is told are one, with commas between them, and `taken` tells how
+-- many: a row for each is as much work as to look up its job. For a few jobs, to put them together is more work than that. No text
+-- has more than half a megabyte: hundreds of large payloads are more than a value can hold. In any order: leases are to run in
+-- that of their numbers.
 do $$ begin
   execute replace(replace(replace(pg_get_functiondef('fencepost.claim'::regproc), '.claim(', '.claim_many('),
     't.told, 1', 'string_agg(t.told, '',''), count(*)::integer'),

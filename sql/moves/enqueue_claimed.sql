@@ -26,7 +26,8 @@ begin
   -- First of all: a repeat of the turn is to wait for all of this, and not only for its last part.
   perform pg_advisory_xact_lock(hashtext('fencepost.claim'), hashtext(p_worker || '/' || p_turn)); -- guard: enqueue_claimed.first_try
   -- The last wait, if somebody has locked them: what follows is decided behind it. A pause that was answered meanwhile is heeded,
-  -- and no lease is born that has run out.
+  -- and no lease is born that has run out. What commits between this look and ours is missed, as by a claim; nobody else can take
+  -- these jobs meanwhile.
   lock table fencepost.job, fencepost.leased in row exclusive mode; -- guard: enqueue_claimed.last_wait
   v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
             + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass);

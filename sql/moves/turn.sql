@@ -3,15 +3,17 @@
 -- What a busy worker has to say and to ask, in one round trip and one commit: it settles what has ended, marks what is
 -- about to run, admits what nudges tell of, and claims. Every part is the move of that name; null arrays mean that there is nothing of that kind.
 -- `results` is null if all of them are: most handlers return nothing.
--- Answers are texts of JSON, one for each thing that is told, or, if `joined`, for many leases at a time, with commas between them: tens of thousands of leases a second are told, and each column of
--- a row is copied four times on its way, here and there. Of a lease, what is as it usually is is left out.
+-- Answers are texts of JSON, one for each thing that is told, or, if `joined`, for many leases at a time, with commas between
+-- them: tens of thousands of leases a second are told, and each column of a row is copied four times on its way, here and
+-- there. Of a lease, what is as it usually is is left out.
 --   ["lease", n of its queue, job, lease, nonce, n of its task, payload, created at (ms), lease_ms, what is left of it,
 --    failures_max, started (1, 0), and then, if anything of it is not 0, 1, 0, 0, 0 and null:
 --    priority, tries, failures, losses, releases, policy]
 --   ["finish" | "fail" | "release", job, lease, answer, outcome, duplicate]: what the move answers, except the plain
 --    `finished`, which is nearly all of them and is not worth its bytes
 --   ["start", job, lease, answer, cancel requested]: if not plainly `started`
---   ["nudged"]: some gate has to be looked at again
+--   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: for workers that began before version 16,
+--    and say READ COMMITTED only when they are told that their turns are above it)
 --   ["called"]: some run has something to do
 --   ["unseen", ms]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again then
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
@@ -93,7 +95,8 @@ begin
          exists (select 1 from fencepost.gate g where g.paused_at is not null)
   into v_nudged, v_called, v_paused;
   if v_nudged and fencepost.admit(null, true, true, 200) then -- guard: turn.admit
-    return next '["nudged"]';
+    return next json_build_array(
+      'nudged', case when current_setting('transaction_isolation') <> 'read committed' then 'isolation' end)::text;
   end if;
 
   if v_called then -- not in one with the next: that would be planned, and begun, for nothing

@@ -60,7 +60,7 @@ type Told =
   | ToldLease
   | ToldSettled
   | ['start', jobId: string, leaseId: number, answer: 'started' | 'stale', cancelRequested: boolean]
-  | ['nudged']
+  | ['nudged', ...unknown[]]
   | ['called']
   | ['unseen', ms: number]
 

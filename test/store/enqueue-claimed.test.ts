@@ -128,7 +128,7 @@ it('leases them without their ever being ready, where it would claim nothing els
 
 it('notifies nobody of what is leased already', async () => {
   const bundle = await setup()
-  await fallAsleep(bundle.db, 'w2', ['default'])
+  await fallAsleep(bundle.db, 'w2', ['default']) // the move by which a worker asks to be notified: it waits for nothing
   const heard: (string | undefined)[] = []
   const listener = await bundle.connect()
   listener.on('notification', ({ payload }) => heard.push(payload))

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { task } from '../../src/index.js'
+import type { Execution } from '../../src/worker/executor.js'
+import { Lanes } from '../../src/worker/lanes.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
 const soon = { poll: '20ms' } as const
@@ -21,6 +23,13 @@ function counted(name: string, queue: string) {
   })
   return { task: definition, gate, seen }
 }
+
+it('has a slot for no more than its concurrency, and of a queue for no more than its own', () => {
+  const lanes = new Lanes(3, { mail: 1, reports: 3 })
+  const enters = (queue: string) => lanes.enter({ lease: { queue } } as Execution)
+
+  expect(['mail', 'mail', 'reports', 'reports', 'reports'].map(enters)).toEqual([true, false, true, true, false])
+})
 
 it('runs no more handlers than its concurrency, and of a queue no more than its own', async () => {
   const { fp } = await setupWorker()
