@@ -1,4 +1,4 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { FencepostError } from '../errors.js'
@@ -16,6 +16,7 @@ import { checkedDatabaseUrl } from './database-url.js'
 import { limitedClient } from './limited-client.js'
 import { Listener } from './listener.js'
 import { checkedSchemaName, inSchema } from './schema-name.js'
+import { transactionIdleMs, Transactions } from './transactions.js'
 
 /** A connection or a transaction of the caller's: `pg`’s Client and PoolClient are ones. */
 export interface Queryable {
@@ -43,7 +44,6 @@ const types = {
     oid === 20 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 }
 
-const transactionIdleMs = 60_000
 /**
  * The server does not wait for ever for what a client has yet to copy: not between two messages, and not on a connection whose
  * other end has gone without a word. A process that is stopped in the middle of a message it does wait for: its end answers.
@@ -51,8 +51,6 @@ const transactionIdleMs = 60_000
 const notLeftOpen = `
   set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 3;
   set local idle_in_transaction_session_timeout = ${transactionIdleMs}`
-/** A setting that lives as long as the transaction: it tells whether that is still the one we began. */
-const transactionMark = 'fencepost.transaction'
 const pauseMsMax = 2_000
 /** To find out whether moves can be prepared is a statement of its own: a process that makes a few moves saves it. */
 const movesWorthPreparing = 10
@@ -65,6 +63,7 @@ export class Database {
   readonly #retryMs: number
   readonly #pause: (ms: number) => Promise<void>
   readonly #names = new Map<string, string>()
+  readonly #transactions: Transactions
   #closed = false
   #saysReadCommitted = false
   /** Undefined as long as nobody knows whether they can be. */
@@ -87,6 +86,12 @@ export class Database {
       // guard: database.statement_limit
       ...(options.statementMsMax !== undefined && { Client: limitedClient(options.statementMsMax) }),
       types,
+    })
+    this.#transactions = new Transactions({
+      connect: (onError) => this.#connect(onError),
+      read: (sql, values) => this.read(sql, values),
+      retryMs: this.#retryMs,
+      pause: this.#pause,
     })
     // An idle connection that the server closes is replaced when it is needed; without a listener it would be thrown.
     this.#pool.on('error', () => {})
@@ -316,9 +321,9 @@ export class Database {
    * inside, it answers ROLLBACK, without an error. If the reply is lost, the server is asked what became of it.
    */
   async transaction<Result>(work: (tx: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    return this.#inTransaction('', async (client, mark) => {
+    return this.#transactions.run('', async (client, mark) => {
       const result = await work(client)
-      await this.#commit(client, mark)
+      await this.#transactions.commit(client, mark)
       return result
     })
   }
@@ -332,79 +337,11 @@ export class Database {
     work: (tx: pg.PoolClient) => Promise<void>,
     last: (mark: string, schema: string) => string,
   ): Promise<void> {
-    await this.#inTransaction(` isolation level ${isolation}`, async (client, mark) => {
+    await this.#transactions.run(` isolation level ${isolation}`, async (client, mark) => {
       await work(client)
       // If the transaction is aborted already, the statement fails, and nobody takes what COMMIT says for success.
       await client.query(`${last(mark, this.schema)}; commit`)
     })
-  }
-
-  async #inTransaction<Result>(
-    mode: string,
-    work: (client: pg.PoolClient, mark: string) => Promise<Result>,
-  ): Promise<Result> {
-    let broken: Error | undefined
-    const onError = (error: Error) => {
-      broken = error
-    }
-    const client = await this.#connect(onError).catch((error: unknown) => {
-      throw catalogued(error)
-    })
-    try {
-      const mark = randomUUID()
-      await client.query(
-        // guard: database.idle_limit
-        `begin${mode}; set local idle_in_transaction_session_timeout = ${transactionIdleMs}; set local ${transactionMark} = '${mark}'`,
-      )
-      return await work(client, mark)
-    } catch (error) {
-      await client.query('rollback').catch((rollbackError: Error) => {
-        // guard: database.rollback
-        broken ??= rollbackError
-      })
-      // A broken connection may also be one of the work's own, to somewhere else: then ours is whole.
-      // guard: database.own_connection
-      throw error instanceof pg.DatabaseError || (broken && isConnectionLost(error)) ? catalogued(error) : error
-    } finally {
-      client.off('error', onError)
-      client.release(broken)
-    }
-  }
-
-  async #commit(client: pg.PoolClient, begunWith: string): Promise<void> {
-    const { xid, mark } = await transactionNow(client)
-    // The work has said COMMIT or ROLLBACK itself: our COMMIT would be a mere warning, and look like success.
-    if (mark !== begunWith) throw new FencepostError('FP_TRANSACTION_ENDED') // guard: database.still_ours
-    let command: string
-    try {
-      command = (await client.query('commit')).command
-    } catch (error) {
-      if (!isConnectionLost(error)) throw error
-      // guard: database.nothing_written
-      if (xid === null) return // nothing was written, so nothing can have been lost
-      const fate = await this.#fateOf(xid)
-      if (fate === 'committed') return // guard: database.fate_committed
-      if (fate === 'aborted')
-        // guard: database.fate_aborted
-        throw new FencepostError('FP_DATABASE_UNREACHABLE', 'the transaction was rolled back', { cause: error })
-      throw new FencepostError('FP_COMMIT_UNKNOWN', undefined, { cause: error })
-    }
-    if (command !== 'COMMIT') throw new FencepostError('FP_TRANSACTION_ROLLED_BACK') // guard: database.says_commit
-  }
-
-  /** Asks until the transaction is over: a backend whose client has gone may still be about to commit. */
-  async #fateOf(xid: string): Promise<'committed' | 'aborted' | undefined> {
-    const giveUpAt = Date.now() + this.#retryMs
-    while (Date.now() < giveUpAt) {
-      const rows = await this.read<{ fate: string | null }>('select pg_xact_status($1::xid8) as fate', [xid]).catch(
-        () => [],
-      )
-      const fate = rows[0]?.fate
-      if (fate === 'committed' || fate === 'aborted') return fate // guard: database.fate_in_progress
-      if (fate === null) return undefined
-      await this.#pause(50)
-    }
-    return undefined
   }
 
   /**
@@ -427,18 +364,4 @@ export class Database {
     this.#closed = true
     await this.#pool.end()
   }
-}
-
-interface TransactionNow {
-  /** Null if it has written nothing. */
-  readonly xid: string | null
-  readonly mark: string | null
-}
-
-/** Fails in a transaction that is aborted: that must not get as far as COMMIT, which would answer ROLLBACK. */
-async function transactionNow(client: pg.PoolClient): Promise<TransactionNow> {
-  const { rows } = await client.query<TransactionNow>(
-    `select pg_current_xact_id_if_assigned()::text as xid, current_setting('${transactionMark}', true) as mark`,
-  )
-  return rows[0] as TransactionNow
 }
