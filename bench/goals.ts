@@ -17,6 +17,7 @@ const single = 'enqueue one by one, 20 callers'
 const latency = 'latency at 100 jobs/s'
 const gates = 'behind gates (1000 groups, limit 2)'
 const together = 'enqueue and process together, 60 s'
+const togetherGated = 'enqueue and process together behind one gate, 60 s'
 
 export function goalsOf(results: Results): Goal[] {
   /** The one of several that did best. */
@@ -102,7 +103,7 @@ export function goalsOf(results: Results): Goal[] {
       share(together, 'plain, a transaction held open', 'plain'),
       0.9,
     ),
-    atLeast('… one gate', share(together, 'one gate, a transaction held open', 'one gate'), 0.8),
+    atLeast('… one gate', share(togetherGated, 'one gate, a transaction held open', 'one gate'), 0.8),
     atLeast(
       'from a backlog of 5 million, against one of 10 thousand that is topped up',
       share('from a backlog', '5 million', '10 thousand'),

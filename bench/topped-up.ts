@@ -14,7 +14,7 @@ interface ToppedUp {
   /** Of jobs without a gate, if nothing is said. */
   readonly kind?: 'noop' | 'oneGate'
   readonly backlog: number
-  /** In a full run, and without a warm-up of a twentieth of it. */
+  /** In a full run, and without a warm-up of a sixth of it: memory that was idle for a while may have been taken away. */
   readonly seconds: number
   readonly concurrency: number
   /** A transaction is held open that could still see everything that was there when the time began. */
@@ -50,7 +50,7 @@ export function toppedUp(label: string, asked: ToppedUp): Run {
         await settle(stage)
         await worker.do('begin', { concurrency })
         const line = new Line(worker, loader, kind)
-        await line.keepUp(asked.seconds * stage.scale * 0.05)
+        await line.keepUp((asked.seconds * stage.scale) / 6)
         const pin = asked.pinned ? await pinnedXmin(stage) : undefined
         const [samples, costs] = await costing(stage.db, () => line.keepUp(asked.seconds * stage.scale))
         await pin?.end()
