@@ -30,7 +30,7 @@ const { values: given } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 })
-const rounds = Number(given.rounds ?? 3)
+const rounds = (workload: Workload) => Number(given.rounds ?? 3 + (given.quick ? 0 : (workload.moreRounds ?? 0)))
 const scale = Number(given.scale ?? (given.quick ? 0.7 : 1))
 /** A quick run is for a look: these are the systems whose figures matter most. */
 const leftOutInQuick = /bullmq|DBOS|work$|local queue 2000|fetch 2000/
@@ -45,7 +45,7 @@ async function measureAll(stage: Stage): Promise<void> {
     given.only ? given.only.some((part) => name.includes(part)) : !given.quick || quick,
   )
   const steps = chosen.flatMap((workload) =>
-    Array.from({ length: rounds }, (_, round) =>
+    Array.from({ length: rounds(workload) }, (_, round) =>
       turned(
         workload.runs.filter(({ label }) => !given.quick || !leftOutInQuick.test(label)),
         round,

@@ -8,6 +8,8 @@ export interface Workload {
   readonly name: string
   /** Also in a quick run. */
   readonly quick?: boolean
+  /** On top of those that all have, if nobody says how many: what is short, and decides, is measured more often. */
+  readonly moreRounds?: number
   /** The systems by the names under which they are told, each with its own way of doing it. */
   readonly runs: readonly Run[]
 }
@@ -46,6 +48,7 @@ const single: Workload = {
 const best: Workload = {
   name: 'no-op jobs, at its best',
   quick: true,
+  moreRounds: 2,
   runs: [
     drain(fencepost, fencepost, { concurrency: 1_000 }),
     drain('raw loop', 'raw loop', { batch: 1_000 }),
@@ -176,6 +179,7 @@ const latency: Workload = {
 const groups = { kind: 'gated', groups: 1_000 }
 const gated: Workload = {
   name: 'behind gates (1000 groups, limit 2)',
+  moreRounds: 2,
   runs: [100, 1_000].flatMap((concurrency) => [
     drain(`without gates, concurrency ${concurrency}`, fencepost, { concurrency }),
     drain(`with gates, concurrency ${concurrency}`, fencepost, { concurrency }, groups),
