@@ -5,6 +5,7 @@ import type { Goal } from './goals.js'
 import { plotOf } from './plot.js'
 import type { Row } from './results.js'
 import type { About } from './systems.js'
+import { postgresPeers } from './workloads.js'
 
 export interface Told {
   readonly systems: Readonly<Record<string, About>>
@@ -62,14 +63,45 @@ export function plotsOf({ rows }: Told): { readonly name: string; readonly file:
   })
 }
 
-/** The page keeps what people have written around it. */
-export function writePage(told: Told, internals: string): void {
-  const page = join(internals, 'performance.md')
-  const [before, after] = [readFileSync(page, 'utf8').split(begin)[0], readFileSync(page, 'utf8').split(end)[1]]
-  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the figures`)
+/** The page of all figures, and the first ones in the README. */
+export function writePages(told: Told, root: string): void {
+  const internals = join(root, 'docs', 'internals')
   mkdirSync(join(internals, 'performance'), { recursive: true })
   for (const { file, svg } of plotsOf(told)) writeFileSync(join(internals, 'performance', file), svg)
-  writeFileSync(page, `${before}${begin}\n\n${partOf(told).join('\n')}\n\n${end}${after}`)
+  writePart(join(internals, 'performance.md'), partOf(told))
+  writePart(join(root, 'README.md'), headlinesOf(told))
+}
+
+/** The page keeps what people have written around it. */
+function writePart(page: string, lines: readonly string[]): void {
+  const [before, after] = [readFileSync(page, 'utf8').split(begin)[0], readFileSync(page, 'utf8').split(end)[1]]
+  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the figures`)
+  writeFileSync(page, `${before}${begin}\n\n${lines.join('\n')}\n\n${end}${after}`)
+}
+
+/** Against each peer as it does best: how many times as many jobs a second, and what part of its time. */
+function headlinesOf({ rows }: Told): string[] {
+  const headlines: Readonly<Record<string, readonly [workload: string, figure: 'perSecond' | 'p50Ms']>> = {
+    'no-op jobs': ['no-op jobs, at its best', 'perSecond'],
+    'concurrency 10': ['no-op jobs, concurrency 10', 'perSecond'],
+    'enqueued in bulk': ['enqueue in bulk', 'perSecond'],
+    'one by one': ['enqueue one by one, 20 callers', 'perSecond'],
+    'p50 ms': ['latency at 100 jobs/s', 'p50Ms'],
+  }
+  const cell = (peer: string, [workload, figure]: readonly [string, 'perSecond' | 'p50Ms']) => {
+    const ratios = rows
+      .filter((row) => row.workload === workload && row.figure === figure)
+      .filter(({ system }) => system === peer || system.startsWith(`${peer}, `))
+      .flatMap(({ ratio }) => (ratio === undefined ? [] : [ratio]))
+    return shown(ratios.length === 0 ? undefined : Math[figure === 'perSecond' ? 'min' : 'max'](...ratios))
+  }
+  return [
+    lineOf('Fencepost against', ...Object.keys(headlines)),
+    `|---|${'---:|'.repeat(Object.keys(headlines).length)}`,
+    ...[...postgresPeers, 'bullmq on Redis'].map((peer) =>
+      lineOf(peer, ...Object.values(headlines).map((headline) => cell(peer, headline))),
+    ),
+  ]
 }
 
 function partOf(told: Told): string[] {

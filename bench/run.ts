@@ -12,7 +12,7 @@ import { startRedis } from '../src/lab/peer-redis.js'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
 import type { Run, Stage } from './piece.js'
-import { plotsOf, shown, type Told, tableOf, workloadsOf, writePage } from './report.js'
+import { plotsOf, shown, type Told, tableOf, workloadsOf, writePages } from './report.js'
 import { Results } from './results.js'
 import { startBenchServer } from './server.js'
 import { node24, peers } from './system.js'
@@ -126,7 +126,7 @@ function tell(): void {
   const goals = goalsOf(results).filter(({ value }) => value !== undefined)
   const told: Told = { systems: results.systems, cannot, rows, goals }
   for (const { file, svg } of plotsOf(told)) writeFileSync(join(directory, file), svg)
-  if (given.write) writePage(told, join(import.meta.dirname, '..', 'docs', 'internals'))
+  if (given.write) writePages(told, join(import.meta.dirname, '..'))
   if (given.json) {
     console.log(JSON.stringify(told, null, 2))
     return

@@ -46,6 +46,7 @@ declare
   v_task text;
   v_lease_ms integer;
   v_failures_max smallint;
+  v_losses_max smallint;
   v_head text;
   v_fence text;
   v_started text;
@@ -129,7 +130,7 @@ begin
   if p_told is not null then
     v_head := fencepost.told_head(p_told);
     if cardinality(v_picked.rows) >= 20 then -- for fewer, to look would cost more than it saves
-      select q.task, q.failures_max, j.lease_ms into v_task, v_failures_max, v_lease_ms
+      select q.task, q.failures_max, q.losses_max, j.lease_ms into v_task, v_failures_max, v_losses_max, v_lease_ms
       from fencepost.ready q
       cross join lateral (select k.lease_ms from fencepost.job k where k.id = q.job_id offset 0) j
       where q.ctid = v_picked.rows[1];
@@ -146,23 +147,28 @@ begin
       -- By ctid array: joining on ctid made the planner hash the whole table (30 ms a call instead of 2).
       delete from fencepost.ready r -- guard: claim.move
       where r.ctid = any (v_picked.rows)
-      returning r.job_id, r.seq, r.tries, r.releases, r.priority, r.failures, r.losses, r.failures_max, r.losses_max,
-                r.task, r.gates, r.held, r.local_limit
+      returning r.job_id, r.seq, r.gates, r.held, r.local_limit,
+                -- What is as it usually is is not carried from part to part of this: each column is put together three times.
+                case when r.task = v_task -- guard: claim.usual_task
+                      and r.failures_max = v_failures_max -- guard: claim.usual_budget
+                      and r.losses_max = v_losses_max -- guard: claim.usual_losses
+                      and r.priority = 0 -- guard: claim.usual_priority
+                      and r.tries + r.releases + r.failures + r.losses = 0 -- guard: claim.usual_tries
+                     then null else r end as odd
     ), leases as materialized ( -- it is read in the order in which it was made
       select nextval('fencepost.lease_seq') as lease_id,
              case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, -- guard: claim.secret
-             t.job_id, t.seq, t.tries + 1 as tries, t.releases, t.priority, t.failures, t.losses, t.failures_max,
-             t.losses_max, t.task, t.gates, t.held, t.local_limit,
-             ((t.priority, t.seq) <= (v_rank_last, v_seq_last) or t.seq is not distinct from v_picked.aged and p_start > 0 -- guard: claim.aged_first
-                or p_suspects is not null and t.tries > 0) -- guard: claim.again_started
-               and (p_suspects is null or t.losses = 0) -- guard: claim.suspect_unstarted
+             t.job_id, t.seq, t.gates, t.held, t.local_limit, t.odd,
+             ((coalesce((t.odd).priority, 0), t.seq) <= (v_rank_last, v_seq_last) or t.seq is not distinct from v_picked.aged and p_start > 0 -- guard: claim.aged_first
+                or p_suspects is not null and (t.odd).tries > 0) -- guard: claim.again_started
+               and (p_suspects is null or coalesce((t.odd).losses, 0) = 0) -- guard: claim.suspect_unstarted
                as started,
              coalesce(p_visible_ms, j.lease_ms) as lease_ms,
              j.payload, j.policy, j.created_at, j.gates as asked_gates, j.dead_from
       from (
         -- Before the payloads are there: they need not be sorted.
         select * from taken t
-        order by t.seq is not distinct from v_picked.aged desc, t.priority, t.seq -- guard: claim.answer_order (the delete answers in heap order)
+        order by t.seq is not distinct from v_picked.aged desc, coalesce((t.odd).priority, 0), t.seq -- guard: claim.answer_order (the delete answers in heap order)
       ) t
       -- One lookup each, whatever the statistics say: `job` once analyzed while it was empty, a join read all of it. And only
       -- what is needed: each column is taken out of the row and put into the next one.
@@ -170,6 +176,13 @@ begin
         select k.lease_ms, k.payload, k.policy, k.created_at, k.gates, k.dead_from
         from fencepost.job k where k.id = t.job_id offset 0
       ) j
+    ), lease as not materialized (
+      select l.*, coalesce((l.odd).tries, 0) + 1 as tries, coalesce((l.odd).releases, 0) as releases,
+             coalesce((l.odd).priority, 0::smallint) as priority, coalesce((l.odd).failures, 0::smallint) as failures,
+             coalesce((l.odd).losses, 0::smallint) as losses, coalesce((l.odd).task, v_task) as task,
+             coalesce((l.odd).failures_max, v_failures_max) as failures_max,
+             coalesce((l.odd).losses_max, v_losses_max) as losses_max
+      from leases l
     ), put as (
       insert into fencepost.leased
         (lease_id, nonce, job_id, seq, claimed_at, expires_at, started_at, turn, lease_ms, tries, releases, priority,
@@ -182,7 +195,7 @@ begin
              case when (l.started or p_told is null) and l.asked_gates @? '$[*].overrunMs' then -- guard: claim.overrun_started
                v_now + fencepost.overrun_ms(l.asked_gates) * interval '1 ms' end,
              v_now + p_visible_ms * interval '1 ms'
-      from leases l
+      from lease l
     )
     select l.job_id, l.lease_id, l.nonce, l.task, l.payload, p_queue, l.priority, l.tries, l.failures, l.losses,
            l.releases, l.failures_max, v_now, v_now + l.lease_ms * interval '1 ms', l.lease_ms, l.created_at, l.started,
@@ -191,7 +204,7 @@ begin
                 when l.tries = 1 then v_now
                 else coalesce(fencepost.first_claimed_at(l.job_id), v_now) end,
            null, 1
-    from leases l
+    from lease l
     where p_told is null
     union all
     select null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
@@ -199,11 +212,8 @@ begin
     from (
       select l.lease_id,
              case
-               when l.task = v_task -- guard: claim.usual_task
+               when l.odd is null
                  and l.lease_ms = v_lease_ms -- guard: claim.usual_lease
-                 and l.failures_max = v_failures_max -- guard: claim.usual_budget
-                 and l.priority = 0 -- guard: claim.usual_priority
-                 and l.tries = 1 -- guard: claim.usual_tries
                  and l.policy is null -- guard: claim.usual_policy
                then fencepost.told_lease(
                  v_head, l.job_id, l.lease_id, v_fence, l.payload, floor(date_part('epoch', l.created_at) * 1000)::bigint,
@@ -214,7 +224,7 @@ begin
                  fencepost.told_terms(l.lease_ms, l.lease_ms, l.failures_max, l.started, l.priority, l.tries, l.failures,
                                       l.losses, l.releases, l.policy))
              end as told
-      from leases l
+      from lease l
       where p_told is not null
       offset 0 -- each is made once
     ) t;

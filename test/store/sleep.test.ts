@@ -93,6 +93,26 @@ for (const [name, [isolation, add]] of Object.entries(oldSnapshots)) {
   })
 }
 
+it('notifies of a job that comes back, also with a snapshot that is older than the sleeper', async () => {
+  const bundle = await setup()
+  const { url, connect, db, heard } = await setupListener(bundle)
+  await bundle.add()
+  const lease = await bundle.take()
+  const session = await Session.open({ url, connect })
+  await session.begin('repeatable read')
+  await session.query('select 1 from fencepost.job')
+  await fallAsleep(db, 'w1', ['default'])
+
+  await session.query(`select * from fencepost.release($1, $2, $3, 'shutdown')`, [
+    [lease.jobId],
+    [lease.leaseId],
+    [lease.nonce],
+  ])
+  await session.commit()
+
+  expect(await heard()).toEqual(['default'])
+})
+
 /** What else there is to do for a worker that sleeps, besides new jobs. */
 type Call = (db: Database, run: string) => Promise<unknown>
 const tell: Call = (db, run) => tellRun(db, run, { kind: 'signal', name: 'go', payloadText: 'null' })

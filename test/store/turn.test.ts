@@ -408,40 +408,44 @@ it('tells of a lease what is not as it usually is', async () => {
 describe('tells of one lease among many what is not as it usually is:', () => {
   const many = Array.from({ length: 25 }, () => aJob())
 
-  it.each<[string, Partial<NewJob>]>([
-    ['its task', { task: 'b' }],
-    ['its time', { leaseMs: 7_000 }],
-    ['its budget', { failuresMax: 9 }],
-    ['its priority', { priority: 7 }],
-  ])('%s', async (_, odd) => {
-    const { db, add } = await setup()
+  it.each<[string, odd: Partial<NewJob>, told: object]>([
+    ['its task', { task: 'b' }, { task: 'b' }],
+    ['its time', { leaseMs: 7_000 }, { leaseMs: 7_000, leftMs: 7_000 }],
+    ['its budget', { failuresMax: 9 }, { failuresMax: 9 }],
+    ['its budget of losses', { lossesMax: 9 }, {}],
+    ['its priority', { priority: 7 }, { priority: 7 }],
+  ])('%s', async (_, odd, told) => {
+    const { db, add, sql } = await setup()
     await enqueue(db, many)
     const id = await add(odd)
 
     const { leases } = await turn(db, { claim: from('default', 100, true, 10), tasks: ['x', 'test', 'b'] })
 
-    const usual = {
-      task: 'test',
-      leaseMs: 30_000,
-      leftMs: 30_000,
-      failuresMax: 3,
-      priority: 0,
-      tries: 1,
-      policy: null,
-    }
-    const leftMs = odd.leaseMs ?? usual.leftMs
+    const usual = { task: 'test', leaseMs: 30_000, failuresMax: 3, priority: 0, tries: 1 }
     expect(leases).toHaveLength(26)
-    for (const lease of leases) expect(lease).toMatchObject(lease.jobId === id ? { ...usual, leftMs, ...odd } : usual)
+    for (const lease of leases)
+      expect(lease).toMatchObject({ ...usual, leftMs: 30_000, policy: null, ...(lease.jobId === id && told) })
+    const stored = await sql<{ id: string }>(
+      `select job_id as id, task, lease_ms as "leaseMs", failures_max as "failuresMax", losses_max as "lossesMax",
+              priority, tries, releases, failures, losses
+       from fencepost.leased`,
+    )
+    const counts = { releases: 0, failures: 0, losses: 0, lossesMax: 2 }
+    for (const row of stored) expect(row).toEqual({ id: row.id, ...usual, ...counts, ...(row.id === id && odd) })
     expect(leases.map(({ started }) => started)).toEqual(leases.map((lease) => leases.indexOf(lease) < 10))
   })
 
   it('how often it was tried', async () => {
-    const { db, add, take } = await setup()
+    const { db, add, take, sql } = await setup()
     const id = await add()
     await release(db, [await take()], 'shutdown')
     await enqueue(db, many)
 
     const { leases } = await turn(db, { claim: from('default', 100) })
+
+    expect(await sql('select tries, releases from fencepost.leased where job_id = $1', [id])).toEqual([
+      { tries: 2, releases: 1 },
+    ])
 
     expect(leases.map(({ jobId, tries, releases }) => ({ jobId, tries, releases }))).toEqual([
       { jobId: id, tries: 2, releases: 1 },
