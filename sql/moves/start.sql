@@ -9,6 +9,7 @@ create or replace function fencepost.start(
 ) returns table (job_id uuid, lease_id bigint, answer text, cancel_requested boolean)
 language plpgsql
 set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+set enable_nestloop = off -- guard: start.no_loop (planned while the table was large and had been emptied, it went through all keys for each lease)
 set enable_bitmapscan = off -- guard: start.in_order (it locks in the order of the heap)
 as $$
 #variable_conflict use_column
