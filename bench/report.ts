@@ -86,7 +86,7 @@ function headlinesOf({ rows }: Told): string[] {
     'concurrency 10': ['no-op jobs, concurrency 10', 'perSecond'],
     'enqueued in bulk': ['enqueue in bulk', 'perSecond'],
     'one by one': ['enqueue one by one, 20 callers', 'perSecond'],
-    'p50 ms': ['latency at 100 jobs/s', 'p50Ms'],
+    'p50 latency': ['latency at 100 jobs/s', 'p50Ms'],
   }
   const cell = (peer: string, [workload, figure]: readonly [string, 'perSecond' | 'p50Ms']) => {
     const ratios = rows

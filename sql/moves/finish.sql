@@ -31,13 +31,14 @@ declare
   v_answers text[];
   v_freed text[];
   v_loops text := current_setting('enable_nestloop');
+  v_no_loops text;
 begin
   if current_setting('synchronous_commit') = 'off' then -- guard: finish.durable
     perform fencepost.durable();
   end if;
   -- Planned while the table was large and had been emptied, the join would be a nested loop, and go through all keys for each
   -- lease. Only here: what this calls is to be planned as always.
-  perform set_config('enable_nestloop', 'off', true); -- guard: finish.no_loop
+  v_no_loops := set_config('enable_nestloop', 'off', true); -- guard: finish.no_loop
   with asked as (
     -- Only what is sorted is a column: each of the others would be put together and taken apart again for every lease.
     select a.lease_id, a.n from unnest(p_lease_ids) with ordinality as a(lease_id, n)
@@ -70,7 +71,7 @@ begin
            where g.overrun is null or k <> all (g.overrun)) end -- guard: finish.overrun
   into v_leases, v_retried, v_freed
   from ended e;
-  perform set_config('enable_nestloop', v_loops, true);
+  v_loops := set_config('enable_nestloop', v_loops, true); -- guard: finish.loops_again
   if v_retried is not null then
     insert into fencepost.attempt select * from unnest(v_retried);
   end if;

@@ -24,11 +24,12 @@ declare
   v_freed text[];
   v_calls fencepost.nudge[];
   v_loops text := current_setting('enable_nestloop');
+  v_no_loops text;
 begin
   perform fencepost.durable(); -- guard: release.durable
   -- Planned while the table was large and had been emptied, the join would be a nested loop, and go through all keys for each
   -- lease. Only here: what this calls is to be planned as always.
-  perform set_config('enable_nestloop', 'off', true); -- guard: release.no_loop
+  v_no_loops := set_config('enable_nestloop', 'off', true); -- guard: release.no_loop
   with asked as (
     select * from unnest(p_job_ids, p_lease_ids, p_nonces) as a(job_id, lease_id, nonce)
     order by a.lease_id -- guard: release.lock_order
@@ -68,7 +69,7 @@ begin
           where g.gates is not null)
   into v_jobs, v_leases, v_nonces, v_outcomes, v_ready, v_freed
   from ended e;
-  perform set_config('enable_nestloop', v_loops, true);
+  v_loops := set_config('enable_nestloop', v_loops, true); -- guard: release.loops_again
 
   if v_ready is not null then
     v_calls := fencepost.place(v_ready);

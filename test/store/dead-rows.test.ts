@@ -322,17 +322,18 @@ describe('each of many leases is looked up once, though that was planned while a
     const leases = await claim(db, { queue: 'default', limit: many, worker: 'w1' })
     const session = await Session.open(bundle)
     const look = async () => {
-      const [row] = await session.query<{ scans: number; version: number }>(
+      const [row] = await session.query<{ scans: number; version: number; loops: string }>(
         `select pg_stat_get_xact_numscans('fencepost.leased_pkey'::regclass) as scans,
-                current_setting('server_version_num')::integer as version`,
+                current_setting('server_version_num')::integer as version, current_setting('enable_nestloop') as loops`,
       )
-      return row as { scans: number; version: number }
+      return row as { scans: number; version: number; loops: string }
     }
     await session.begin()
     const before = await look()
     await move(session, leases)
-    const { scans, version } = await look()
+    const { scans, version, loops } = await look()
     expect(scans - before.scans).toBeLessThan(version >= 170_000 ? many / 2 : many * 2)
+    expect(loops).toBe('on') // what follows in the transaction is planned as always
   }
 
   it('by finish', async () => {

@@ -101,7 +101,7 @@ it('notifies of a job that comes back, also with a snapshot that is older than t
   const session = await Session.open({ url, connect })
   await session.begin('repeatable read')
   await session.query('select 1 from fencepost.job')
-  await fallAsleep(db, 'w1', ['default'])
+  await fallAsleep(db, 'w1', ['default']) // the move that asks for notices: a row is written, and nobody waits
 
   await session.query(`select * from fencepost.release($1, $2, $3, 'shutdown')`, [
     [lease.jobId],

@@ -430,6 +430,7 @@ describe('tells of one lease among many what is not as it usually is:', () => {
               priority, tries, releases, failures, losses
        from fencepost.leased`,
     )
+    expect(stored).toHaveLength(26)
     const counts = { releases: 0, failures: 0, losses: 0, lossesMax: 2 }
     for (const row of stored) expect(row).toEqual({ id: row.id, ...usual, ...counts, ...(row.id === id && odd) })
     expect(leases.map(({ started }) => started)).toEqual(leases.map((lease) => leases.indexOf(lease) < 10))
