@@ -6,6 +6,12 @@ export const peers = join(import.meta.dirname, 'peers')
 /** Some of the peers need a newer Node than the product; so that all have the same, all run on this one. */
 export const node24 = join(peers, 'node_modules', '.bin', 'node')
 
+/** What runs a system: the Node of all, with its usual settings, if nothing is said. */
+export interface Node {
+  readonly path?: string
+  readonly flags?: readonly string[]
+}
+
 export interface Told {
   readonly seconds: number
   readonly cpuSeconds: number
@@ -40,11 +46,11 @@ export class System {
   static async start(
     name: string,
     given: { readonly system: string } & Record<string, unknown>,
-    node = node24,
+    { path = node24, flags = [] }: Node = {},
   ): Promise<System> {
     const child = fork(join(peers, 'systems', 'program.js'), [JSON.stringify(given)], {
-      execPath: node,
-      execArgv: [],
+      execPath: path,
+      execArgv: [...flags],
     })
     return new System(name, child, await answer(child))
   }

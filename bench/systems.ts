@@ -1,5 +1,5 @@
 /** The processes of the systems under test: the first of each keeps its tables, others can join it. */
-import { System } from './system.js'
+import { type Node, System } from './system.js'
 
 export const fencepost = 'fencepost'
 /** In tables of its own, which are filled once. */
@@ -43,7 +43,7 @@ export class Systems {
   }
 
   /** One that has done nothing yet; ended by whoever asked for it. */
-  async fresh(name: string, node?: string): Promise<System> {
+  async fresh(name: string, node?: Node): Promise<System> {
     await this.main(name)
     return this.#start(name, true, node)
   }
@@ -79,7 +79,7 @@ export class Systems {
     return system
   }
 
-  async #start(name: string, guest: boolean, node?: string): Promise<System> {
+  async #start(name: string, guest: boolean, node?: Node): Promise<System> {
     const program = programs[name]
     if (!program) throw new Error(`there is no system ${name}`)
     if (program['on'] === 'redis' && this.#given.redisPort === undefined)
