@@ -454,15 +454,25 @@ describe('tells of one lease among many what is not as it usually is:', () => {
     ])
   })
 
-  it('what its workflow says', async () => {
+  it.each([
+    ['what its workflow says', 100],
+    ['what its workflow says, also if it is claimed ahead', 10],
+  ])('%s', async (_, starts) => {
     const { db, add, sql } = await setup()
     await enqueue(db, many)
     const id = await add()
     await sql(`update fencepost.job set policy = '{"timeoutMs": 5}' where id = $1`, [id])
 
-    const { leases } = await turn(db, { claim: from('default', 100) })
+    const { leases } = await turn(db, { claim: from('default', 100, true, starts) })
 
-    expect(leases.map(({ policy }) => policy)).toEqual([...many.map(() => null), { timeoutMs: 5 }])
+    const usual = { priority: 0, tries: 1, failures: 0, losses: 0, releases: 0, policy: null }
+    const told = leases.map(({ priority, tries, failures, losses, releases, policy, started }) => {
+      return { priority, tries, failures, losses, releases, policy, started }
+    })
+    expect(told).toEqual([
+      ...many.map((job) => ({ ...usual, started: many.indexOf(job) < starts })),
+      { ...usual, policy: { timeoutMs: 5 }, started: starts > many.length },
+    ])
   })
 })
 
