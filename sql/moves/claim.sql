@@ -160,7 +160,8 @@ begin
              case when p_visible_ms is null then v_nonce else fencepost.secret_nonce() end as nonce, -- guard: claim.secret
              t.job_id, t.seq, t.gates, t.held, t.local_limit, t.odd,
              ((coalesce((t.odd).priority, 0), t.seq) <= (v_rank_last, v_seq_last) or t.seq is not distinct from v_picked.aged and p_start > 0 -- guard: claim.aged_first
-                or p_suspects is not null and coalesce((t.odd).tries, 0) > 0) -- guard: claim.again_started
+                or p_suspects is not null -- guard: claim.again_started
+                  and coalesce((t.odd).tries, 0) > 0) -- guard: claim.ahead_known (null would be left out of the text)
                and (p_suspects is null or coalesce((t.odd).losses, 0) = 0) -- guard: claim.suspect_unstarted
                as started,
              coalesce(p_visible_ms, j.lease_ms) as lease_ms,
