@@ -7,7 +7,7 @@ const anything = { '~standard': { version: 1, vendor: 'plays', validate: (value)
 
 export async function open({ url, queue, policy, setting }) {
   const fp = await fencepost({ database: url, schema: queue, poolSize: 6 })
-  let worker
+  let working
   const tasks = new Map()
 
   const defined = (name, run = () => undefined) => {
@@ -53,10 +53,12 @@ export async function open({ url, queue, policy, setting }) {
           })
         }),
       )
-      worker = await fp.work(list, { concurrency, grace: graceMs, poll: 200 })
+      working = fp.work(list, { concurrency, grace: graceMs, poll: 200 })
+      await working
       setting(`work: concurrency ${concurrency}, poll 200 ms, grace ${graceMs} ms; effects in job.commit`)
     },
-    stop: () => worker.stop(),
+    // The first handler may run, and the process be told to stop, a moment before work() has answered.
+    stop: async () => (await working).stop(),
     async look({ id }) {
       const job = await fp.job(id)
       const state = job.outcome ?? { leased: 'running' }[job.place] ?? 'waiting'
