@@ -19,7 +19,7 @@ interface ToppedUp {
   readonly concurrency: number
   /** A transaction is held open that could still see everything that was there when the time began. */
   readonly pinned?: boolean
-  /** It goes on with the backlog that the last round has left. */
+  /** It goes on with the backlog that the last round has left, in tables that have been worked on and hold nothing else. */
   readonly keeps?: boolean
 }
 
@@ -44,15 +44,20 @@ export function toppedUp(label: string, asked: ToppedUp): Run {
       const worker = await stage.systems.guest(name, 1)
       try {
         const backlog = Math.max(backlogLeast, Math.round(asked.backlog * stage.scale))
+        const seconds = asked.seconds * stage.scale
         if (!asked.keeps) await loader.do('clear')
         const { left } = await loader.do<{ left: number }>('left')
         if (left < backlog) await loader.do('fill', { jobs: backlog - left, kind })
+        if (asked.keeps) {
+          if (left === 0) await worked({ worker, loader, kind, concurrency, seconds })
+          await loader.do('forget')
+        }
         await settle(stage)
         await worker.do('begin', { concurrency })
         const line = new Line(worker, loader, kind)
-        await line.keepUp((asked.seconds * stage.scale) / 6)
+        await line.keepUp(seconds / 6)
         const pin = asked.pinned ? await pinnedXmin(stage) : undefined
-        const [samples, costs] = await costing(stage.db, () => line.keepUp(asked.seconds * stage.scale))
+        const [samples, costs] = await costing(stage.db, () => line.keepUp(seconds))
         await pin?.end()
         const { overshoot } = await worker.do<WorkerTold>('finish')
         const { jobs, ...rates } = ratesOf(samples)
@@ -64,6 +69,21 @@ export function toppedUp(label: string, asked: ToppedUp): Run {
       }
     },
   }
+}
+
+interface Work {
+  readonly worker: System
+  readonly loader: System
+  readonly kind: string
+  readonly concurrency: number
+  readonly seconds: number
+}
+
+/** For so long, and unmeasured: what is measured next finds pages that were written before, as in tables that are emptied. */
+async function worked({ worker, loader, kind, concurrency, seconds }: Work): Promise<void> {
+  await worker.do('begin', { concurrency })
+  await new Line(worker, loader, kind).keepUp(seconds)
+  await worker.do('finish')
 }
 
 /** The worker at the head of it, the loader at its end. */

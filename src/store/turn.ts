@@ -1,7 +1,8 @@
 import type { Fence, Outcome } from '../job/places.js'
+import { bigintArray, uuidArray } from './binary-arrays.js'
 import type { Database } from './database.js'
 import { alikeValues, type NewJob } from './enqueue.js'
-import { fenceColumns, jsonArrayText } from './lease.js'
+import { jsonArrayText } from './lease.js'
 import type { FailAnswer, Failure, Finish, Finished, ReleaseAnswer, Settled } from './settle.js'
 import { type ToldLease, ToldLeases, type TurnLease } from './turn-lease.js'
 
@@ -200,7 +201,12 @@ function orNull<Item, Value>(items: readonly Item[], value: (item: Item) => Valu
 }
 
 function fencesOrNull(fences: readonly Fence[]) {
-  return fences.length === 0 ? [null, null, null] : fenceColumns(fences)
+  if (fences.length === 0) return [null, null, null]
+  return [
+    uuidArray(fences.map((fence) => fence.jobId)),
+    bigintArray(fences.map((fence) => fence.leaseId)),
+    bigintArray(fences.map((fence) => fence.nonce)),
+  ]
 }
 
 function settled<Kind extends string>([, jobId, leaseId, answer, outcome]: ToldSettled): Settled<Kind> {

@@ -88,6 +88,7 @@ export class Worker {
   #id = newWorkerId()
   #ended = 0
   #released = 0
+  #begun = false
   #stopping = false
   #stopped: Promise<StopReport> | undefined
   #onQuiet: () => void = () => {}
@@ -186,6 +187,7 @@ export class Worker {
     await this.#register()
     if (await this.#turnDb.isAboveReadCommitted()) this.#turnDb.sayReadCommitted() // guard: worker.read_committed
     await this.#turnDb.prepareMoves()
+    this.#begun = true
     this.#events.emit('worker_started', { worker: this.#id, queues: this.#queues, tasks: [...this.#tasks.keys()] })
     this.#stopHearing = this.#events.on('enqueued', ({ jobId, queue }) => {
       if (Object.hasOwn(this.#queues, queue) && !this.#carrier.hasLookedFor(jobId)) this.#look() // guard: worker.carried
@@ -205,9 +207,10 @@ export class Worker {
   }
 
   get #mayClaim(): boolean {
+    // guard: worker.ask_begun (it is told of work before it is registered, and before it has said its isolation level)
     // guard: worker.ask_stopping
     // guard: worker.ask_suspect
-    return !this.#stopping && !this.#suspect.isHere
+    return this.#begun && !this.#stopping && !this.#suspect.isHere
   }
 
   /** What to claim with the next turn. */

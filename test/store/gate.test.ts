@@ -144,6 +144,19 @@ describe('several gates', () => {
     expect(await places(a)).toEqual(['ready'])
     await sound()
   })
+
+  it('are all given back when the job ends', async () => {
+    const { db, add, gated, takeAll, places, sound } = await setupGates()
+    await add(two)
+    const [a, b] = [await gated({ key: 'gate:a' }), await gated({ key: 'gate:b' })]
+    const [lease] = await takeAll()
+    expect(await places(a, b)).toEqual(['waiting', 'waiting'])
+
+    await finish(db, [{ ...(lease as NonNullable<typeof lease>), resultText: done }])
+
+    expect(await places(a, b)).toEqual(['ready', 'ready'])
+    await sound()
+  })
 })
 
 it('goes through all its gates at once if there is room, also through those that nobody uses', async () => {
@@ -279,7 +292,8 @@ it('a long line before one gate costs the claim of other jobs nothing', async ()
      from generate_series(1, 5000)`,
   )
   expect(await gate()).toMatchObject({ held: 1 })
-  expect(await buffers()).toBeLessThan(before + 20)
+  // The less of two: a session that has to plan anew, because others have made and dropped databases meanwhile, reads the catalogue.
+  expect(Math.min(await buffers(), await buffers())).toBeLessThan(before + 20)
 })
 
 it('in a transaction of the caller’s locks no gate, and leaves a nudge', async () => {

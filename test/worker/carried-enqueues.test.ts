@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { type Enqueued, type Fencepost, fencepost, task } from '../../src/index.js'
 import { untilBlockedBy, waitersSql } from '../harness/blocked.js'
 import { FaultProxy } from '../harness/fault-proxy.js'
@@ -35,7 +35,20 @@ async function setupOwnWorker({ concurrency = 100, paused = false, isolation = '
   fp.on('error', (error) => errors.push(error))
   if (paused) await fp.pause({ queue: 'default' })
   const worker = await fp.work([work], { poll: '1h', concurrency })
+  await untilLooked(bundle)
   return { ...bundle, proxy, fp, open, began, work, worker, errors }
+}
+
+/** The worker has taken its first turn: before, it does not know that nothing waits. */
+async function untilLooked({ sql }: Pick<Bundle, 'sql'>): Promise<void> {
+  const look = async () => {
+    const turns = await sql(
+      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'fencepost worker'
+         and state = 'idle' and (query ilike '%.turn(%' or query = 'commit')`,
+    )
+    expect(turns).not.toEqual([])
+  }
+  await vi.waitFor(look, { timeout: 4_000, interval: 5 })
 }
 
 /** Whether the transaction that stored the job has leased it. */

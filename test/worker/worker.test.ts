@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { NonRetryable, RetryAfter, task } from '../../src/index.js'
 import { audit } from '../../src/audit/audit.js'
+import { Session } from '../harness/session.js'
 import { anything, door, next, setupWorker } from './setup.js'
 
 const soon = { poll: '20ms' } as const
@@ -15,6 +16,34 @@ it('runs a job and gives back its result', async () => {
   expect(await job.result({ timeout: '10s' })).toBe(42)
   expect(await see(job.id)).toMatchObject({ outcome: 'succeeded', tries: 1, failures: 0 })
   expect(await audit(db)).toMatchObject({ ok: true, warnings: 0 })
+})
+
+it('claims nothing before it is registered', async () => {
+  const bundle = await setupWorker()
+  const { fp, add, advance } = bundle
+  const claimed: string[] = []
+  fp.on('claimed', ({ jobId }) => claimed.push(jobId))
+  const holder = await Session.open(bundle)
+  await holder.begin()
+  await holder.query('lock table fencepost.action in access exclusive mode') // the first that it registers
+  const working = fp.work([task('test', { input: anything, run: () => null })], soon)
+
+  // Its maintenance is at work, and tells it of each job that becomes ready.
+  for (let jobs = 1; jobs <= 10; jobs++) {
+    const promoted = next(fp, 'promoted')
+    await add({ delayMs: 1 })
+    await advance(10)
+    await promoted
+  }
+
+  expect(claimed).toEqual([])
+  const finished = new Promise<void>((resolve) => {
+    let jobs = 0
+    fp.on('finished', () => ++jobs === 10 && resolve())
+  })
+  await holder.rollback()
+  await working
+  await finished
 })
 
 it('tries again after a failure, and ends the job when the failures are used up', async () => {

@@ -70,6 +70,12 @@ export async function open({ url, schema = 'bench_fencepost' }) {
         (text) => pool.query(text),
         tables.map((name) => `${schema}.${name}`),
       ),
+    /** What has ended, and nothing else: as `clear`, it leaves the pages of the tables. */
+    async forget() {
+      await pool.query(`with ended as (delete from ${schema}.finished returning job_id)
+        delete from ${schema}.job j using ended e where j.id = e.job_id`)
+      await pool.query(`vacuum (truncate off) ${tables.map((name) => `${schema}.${name}`).join(', ')}`)
+    },
     drop: () => pool.query(`drop schema if exists ${schema} cascade`),
     async close() {
       await fp.close()

@@ -14,6 +14,7 @@ let run
 
 const acts = {
   clear: () => system.clear(),
+  forget: () => system.forget(),
   fill: ({ jobs, ...kind }) => system.fill(jobs, kind),
   /** One by one, each caller as fast as it is answered. */
   add: async ({ jobs, callers, by = 'add' }) => {
