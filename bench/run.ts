@@ -95,7 +95,7 @@ async function main(): Promise<void> {
     say('Installing the peers …')
     execFileSync('npm', ['ci', '--prefix', peers], { stdio: ['ignore', 'ignore', 'inherit'] })
   }
-  const { url, about, stop: stopServer } = await startBenchServer()
+  const { url, about, stop: stopServer } = await startBenchServer({ touched: !given.quick })
   // As it is mostly run: it answers before anything is on disk.
   const redis = await startRedis({ durable: false }).catch(() => undefined)
   const db = new Database({ url, poolSize: 1 })

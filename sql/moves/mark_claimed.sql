@@ -2,7 +2,7 @@
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
--- `took`: what a look from the beginning has just cost; the next one is due after 40 times that, and five seconds at most
+-- `took`: what a look from the beginning has just cost; the next one is due after 100 times that, and five seconds at most
 -- (`until`). If it has found nothing, and there is nothing beyond the marks, after 20 times that, and two seconds at most (`next`).
 -- `full`: it found as much as it was to take. There may be more where that was: the next claim begins there, and not at an
 -- older mark beyond it.
@@ -51,7 +51,7 @@ begin
       when p_took is null then v_old || jsonb_build_object('marks', v_marks)
       else jsonb_build_object(
         'marks', v_marks,
-        'until', extract(epoch from fencepost.clock() + least(greatest(40 * p_took, interval '100 ms'), interval '5 s')),
+        'until', extract(epoch from fencepost.clock() + least(greatest(100 * p_took, interval '100 ms'), interval '5 s')),
         'next', case when p_rows = '{}' then extract(epoch from fencepost.clock() + least(20 * p_took, interval '2 s')) end) end);
   end if;
   -- What nobody has looked for lately is forgotten.

@@ -8,7 +8,7 @@
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
--- found by the next look from the beginning: after 40 times what that look costs, or as soon as there is nothing
+-- found by the next look from the beginning: after 100 times what that look costs, or as soon as there is nothing
 -- beyond the marks; unless one has just found nothing, either, and the caller can come back `later`: then after 20 times. In
 -- so many milliseconds (`unseen_ms`) it is to do so.
 -- It sets nothing: it is called by claim only, and planned under the settings of that.

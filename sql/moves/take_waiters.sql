@@ -163,7 +163,7 @@ end $$;
 -- mark_waiters(keys, ranks, seqs, keep, took)
 --
 -- Where the first waiters of these gates are: the session is to begin there, and not at what some old snapshot keeps. `ranks`
--- and `seqs`: where it has begun just now; null: at the beginning, which `took` so long, and the next such look is due after 40
+-- and `seqs`: where it has begun just now; null: at the beginning, which `took` so long, and the next such look is due after 100
 -- times that, and five seconds at most. `keep`: whether marks are worth it; otherwise they are forgotten.
 -- Marks are kept of a few gates: among many, each has few dead rows. Not of strict ones, where the first is
 -- looked for among all.
@@ -185,7 +185,7 @@ begin
       'rank', w.rank, 'seq', w.seq, 'until',
       case when k.rank is not null then v_old -> fencepost.gate_mark(k.key) -> 'until'
            else to_jsonb(extract(epoch from fencepost.clock() + least(
-             greatest(40 * p_took, interval '100 ms'), interval '5 s'))) end)), '{}')
+             greatest(100 * p_took, interval '100 ms'), interval '5 s'))) end)), '{}')
     into v_marks
     from unnest(p_keys, p_ranks, p_seqs) as k(key, rank, seq)
     cross join lateral (
