@@ -19,7 +19,9 @@ export interface BenchServer {
 }
 
 const walGigabytes = 7
-const bufferMegabytes = Math.floor(totalmem() / 4 / 1_048_576)
+/** What this process may have, in a container, too. */
+const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+const bufferMegabytes = Math.floor(memory / 4 / 1_048_576)
 
 /**
  * Durable, with room for the work: a quarter of the machine's memory for buffers, as PostgreSQL's manual advises. A minute of it
@@ -76,7 +78,7 @@ export async function startBenchServer({ touched = false } = {}): Promise<BenchS
   const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
   return {
     url,
-    about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}`,
+    about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}${touched ? ', buffers touched before' : ''}`,
     stop: async () => {
       await cluster.stop('fast')
       rmSync(directory, { recursive: true, force: true })

@@ -6,7 +6,11 @@ import { untilBlocked } from '../harness/blocked.js'
 import { Session } from '../harness/session.js'
 import { setup } from '../harness/setup.js'
 
-async function locksInOrder(move: (session: Session, fences: readonly Fence[]) => Promise<unknown>): Promise<void> {
+/** Of those that are claimed together: each fifteen of them two, or all. */
+async function locksInOrder(
+  move: (session: Session, fences: readonly Fence[]) => Promise<unknown>,
+  ofFifteen = 2,
+): Promise<void> {
   const { url, connect, db, sql } = await setup()
   await sql(
     `select fencepost.enqueue_many(array_agg(fencepost.new_id()), array_agg('test'::text), array_agg('{}'::jsonb),
@@ -19,7 +23,7 @@ async function locksInOrder(move: (session: Session, fences: readonly Fence[]) =
   await sql(`create table moved as select * from fencepost.leased where lease_id % 2 = 1`)
   await sql(`delete from fencepost.leased where lease_id % 2 = 1`)
   await sql(`insert into fencepost.leased select * from moved`)
-  const fences = leases.filter((_, n) => n % 15 < 2).toReversed()
+  const fences = leases.filter((_, n) => n % 15 < ofFifteen).toReversed()
   const middle = fences[Math.floor(fences.length / 2)] as Fence
   const [mover, holder, onlooker] = [
     await Session.open({ url, connect }),
@@ -44,13 +48,19 @@ async function locksInOrder(move: (session: Session, fences: readonly Fence[]) =
 }
 
 // On a table that nobody has analyzed.
-it('finish locks leases in their order, not in that of the heap', () =>
-  locksInOrder((session, fences) =>
-    finish(
-      session,
-      fences.map((fence) => ({ ...fence, resultText: '1' })),
-    ),
-  ))
+it.each([
+  ['some', 2],
+  ['all', 15],
+])('finish locks leases in their order, not in that of the heap: %s of those claimed together', (_, ofFifteen) =>
+  locksInOrder(
+    (session, fences) =>
+      finish(
+        session,
+        fences.map((fence) => ({ ...fence, resultText: '1' })),
+      ),
+    ofFifteen,
+  ),
+)
 
 it('fail locks leases in their order, not in that of the heap', () =>
   locksInOrder((session, fences) =>
