@@ -35,20 +35,9 @@ async function setupOwnWorker({ concurrency = 100, paused = false, isolation = '
   fp.on('error', (error) => errors.push(error))
   if (paused) await fp.pause({ queue: 'default' })
   const worker = await fp.work([work], { poll: '1h', concurrency })
-  await untilLooked(bundle)
+  // Two turns may be on their way at once: with the third it has heard that nothing waits. Before, it carries nothing.
+  await vi.waitFor(() => expect(worker.turns).toBeGreaterThan(2), { timeout: 4_000, interval: 5 })
   return { ...bundle, proxy, fp, open, began, work, worker, errors }
-}
-
-/** The worker has taken its first turn: before, it does not know that nothing waits. */
-async function untilLooked({ sql }: Pick<Bundle, 'sql'>): Promise<void> {
-  const look = async () => {
-    const turns = await sql(
-      `select 1 from pg_stat_activity where datname = current_database() and application_name = 'fencepost worker'
-         and state = 'idle' and (query ilike '%.turn(%' or query = 'commit')`,
-    )
-    expect(turns).not.toEqual([])
-  }
-  await vi.waitFor(look, { timeout: 4_000, interval: 5 })
 }
 
 /** Whether the transaction that stored the job has leased it. */
@@ -265,7 +254,9 @@ it('a worker that stops meanwhile: the caller is answered, and the job goes back
   const job = await call
   expect(job.answer).toBe('enqueued')
   await report
-  expect(await see(job.id)).toMatchObject({ place: 'ready', failures: 0, losses: 0, releases: 1 })
+  const seen = await see(job.id)
+  expect(seen).toMatchObject({ place: 'ready', failures: 0, losses: 0 })
+  expect(seen?.releases).toBeGreaterThan(0) // more than one if a claim was on its way, and took it once more
   expect((await fp.enqueue(work, null)).answer).toBe('enqueued') // with nobody to carry it
 })
 
