@@ -318,6 +318,29 @@ it('a finish of leases that are far apart reads none of those between them', asy
   ).toBeLessThan(few)
 })
 
+it('a finish of leases that were claimed together goes along them, and does not look up each', async () => {
+  const bundle = await setupDeadRows()
+  const { db, enqueueMany } = bundle
+  await enqueueMany(200)
+  const leases = await claim(db, { queue: 'default', limit: 200, worker: 'w1' })
+  const session = await Session.open(bundle)
+  const looks = async () => {
+    const [row] = await session.query<{ n: number }>(
+      `select pg_stat_get_xact_numscans('fencepost.leased_pkey'::regclass) as n`,
+    )
+    return row?.n as number
+  }
+  await session.begin()
+  const before = await looks()
+
+  await finish(
+    session,
+    leases.map((lease) => ({ ...lease, resultText: '1' })),
+  )
+
+  expect((await looks()) - before).toBeLessThan(20)
+})
+
 describe('each of many leases is looked up once, though that was planned while a large table had been emptied,', () => {
   const many = 50
 

@@ -57,7 +57,7 @@ export async function open({ url, queue, policy, setting }) {
       await working
       setting(`work: concurrency ${concurrency}, poll 200 ms, grace ${graceMs} ms; effects in job.commit`)
     },
-    // The first handler may run, and the process be told to stop, a moment before work() has answered.
+    // The process may be told to stop before work() has answered.
     stop: async () => (await working).stop(),
     async look({ id }) {
       const job = await fp.job(id)
