@@ -206,6 +206,7 @@ const plain = { ...minute, concurrency: 1_000 }
 const oneGate = { ...minute, kind: 'oneGate', concurrency: 100 } as const
 const together: Workload = {
   name: 'enqueue and process together, 60 s',
+  moreRounds: 2,
   runs: [toppedUp('plain', plain), toppedUp('plain, a transaction held open', { ...plain, pinned: true })],
 }
 /** By themselves: after so few jobs in a minute others would find less of their memory as they had left it. */
@@ -217,6 +218,7 @@ const togetherGated: Workload = {
 /** The last one: so much in the tables would slow down the vacuum before every other piece. */
 const backlog: Workload = {
   name: 'from a backlog',
+  moreRounds: 2,
   runs: [
     toppedUp('10 thousand', { backlog: 10_000, seconds: 15, concurrency: 1_000 }),
     toppedUp('5 million', { name: fencepostLarge, backlog: 5_000_000, seconds: 15, concurrency: 1_000, keeps: true }),

@@ -485,3 +485,32 @@ describe('waiters at a gate, behind thousands that were admitted', () => {
     await sound()
   })
 })
+
+describe('a vacuum shuts nobody out to give back the pages', () => {
+  // Of every table, what has to be there; others leave out what they do not know.
+  const row = `{"job_id": "00000000-0000-7000-8000-000000000000", "run_id": "00000000-0000-7000-8000-000000000000",
+    "id": 1, "lease_id": 1, "nonce": 1, "seq": 1, "rank": 0, "priority": 0, "tries": 0, "releases": 0, "failures": 0, "losses": 0,
+    "failures_max": 1, "losses_max": 1, "held": 0, "freed": 0, "fresh": false, "lease_ms": 1, "queue": "q", "task": "t",
+    "worker": "w", "gate": "g", "gates": [], "key": "g", "on_full": "wait", "wait_name": "s", "kind": "k",
+    "at": "now", "since": "now", "due_at": "now", "claimed_at": "now", "expires_at": "now"}`
+
+  async function expectPagesKept(table: string): Promise<void> {
+    const { sql } = await setupGates()
+    const pages = async () => {
+      const [size] = await sql(`select pg_relation_size('fencepost.${table}')::integer / 8192 as pages`)
+      return (size as { pages: number }).pages
+    }
+    await sql(
+      `insert into fencepost.${table} overriding system value
+      select (jsonb_populate_record(null::fencepost.${table}, $1)).*`,
+      [row],
+    )
+    await sql(`delete from fencepost.${table}`)
+    await sql(`vacuum fencepost.${table}`)
+    expect(await pages()).toBe(1)
+  }
+
+  for (const table of ['ready', 'waiting', 'leased', 'delayed', 'parked', 'nudge', 'inbox', 'call', 'timer']) {
+    it(`of ${table}`, () => expectPagesKept(table))
+  }
+})
