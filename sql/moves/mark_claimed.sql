@@ -50,7 +50,7 @@ begin
     v_all := v_all || jsonb_build_object(v_key, case
       when p_took is null then v_old || jsonb_build_object('marks', v_marks)
       else jsonb_build_object(
-        'marks', v_marks,
+        'queue', p_queue, 'marks', v_marks,
         'until', extract(epoch from fencepost.clock() + least(greatest(100 * p_took, interval '100 ms'), interval '5 s')),
         'next', case when p_rows = '{}' then extract(epoch from fencepost.clock() + least(20 * p_took, interval '2 s')) end) end);
   end if;
@@ -59,6 +59,30 @@ begin
   from jsonb_each(v_all) e
   where (e.value ->> 'until')::double precision > extract(epoch from fencepost.clock()) - 60;
   perform set_config('fencepost_claim.marks', coalesce(v_all::text, ''), false);
+end $$;
+
+-- mark_placed(jobs)
+--
+-- What a session itself has put into `ready` before a mark of its own it is to find: the mark goes back there. Otherwise what was handed
+-- a slot, and is as old as the line at its gate was long, would keep that slot until a look from the beginning is due.
+-- Locks: none.
+create or replace function fencepost.mark_placed(p_jobs fencepost.ready[]) returns void
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_all jsonb := current_setting('fencepost_claim.marks')::jsonb;
+begin
+  with placed as (
+    select j.queue, j.priority as rank, min(j.seq) as seq from unnest(p_jobs) as j group by j.queue, j.priority
+  )
+  select jsonb_object_agg(e.key, e.value || jsonb_build_object('marks', (
+    select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', least(m.seq, p.seq)) order by m.rank) -- guard: mark_claimed.placed_back
+    from jsonb_to_recordset(e.value -> 'marks') as m(rank smallint, seq bigint)
+    left join placed p on p.queue = e.value ->> 'queue' and p.rank = m.rank)))
+  into v_all
+  from jsonb_each(v_all) e;
+  perform set_config('fencepost_claim.marks', v_all::text, false);
 end $$;
 
 -- claim_key(queue, tasks) → under which a session keeps the marks of claims that look for the same

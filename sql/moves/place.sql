@@ -20,6 +20,9 @@ begin
   from unnest(p_jobs) as j
   where j.gates is null or j.held = cardinality(j.gates); -- guard: place.all_gates
   get diagnostics v_ready = row_count;
+  if v_ready > 0 and current_setting('fencepost_claim.marks', true) <> '' then
+    perform fencepost.mark_placed(p_jobs); -- guard: place.marks
+  end if;
   -- Asked here, too: to find out the queues of thousands for nobody takes longer than to look.
   if v_ready > 0 and (
     exists (select 1 from fencepost.sleeper)

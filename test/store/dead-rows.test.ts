@@ -169,6 +169,40 @@ it('the oldest job hides nothing that comes before it', async () => {
   expect(await ids(18)).toEqual([two, plain[1]])
 })
 
+/** A session that holds the gate, and has a mark behind who waits at it; who waits is handed the slot by it. */
+async function setupHandOver(order: 'waits before the mark' | 'waits behind it') {
+  const bundle = await setupDeadRows()
+  const { add, gated, enqueueMany, doAll, keepDead } = bundle
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const holder = await gated()
+  const early = order === 'waits before the mark' ? await gated() : undefined
+  const plain = [await add(), await add()]
+  const waiter = early ?? (await gated())
+  const session = await Session.open(bundle)
+  const ids = async (turn: number, limit: number) => (await inTurn(session, turn, limit)).map(({ job_id }) => job_id)
+  expect(await ids(1, 1)).toEqual([holder])
+  expect(await ids(2, 1)).toEqual([plain[0]])
+  await putOffNextLook(session)
+  await session.query(
+    `select fencepost.finish(array[l.job_id], array[l.lease_id], array[l.nonce], array['1'::jsonb], true)
+     from fencepost.leased l where l.job_id = $1`,
+    [holder],
+  )
+  return { waiter, plain, claimed: await ids(3, 2) }
+}
+
+it('a job that a session has handed a slot is found by its next claim, though it lies before the mark of that', async () => {
+  const { waiter, plain, claimed } = await setupHandOver('waits before the mark')
+  expect(claimed).toEqual([waiter, plain[1]])
+})
+
+it('a job that a session has handed a slot beyond its mark hides nothing that lies between', async () => {
+  const { waiter, plain, claimed } = await setupHandOver('waits behind it')
+  expect(claimed).toEqual([plain[1], waiter])
+})
+
 it('a suspect that is claimed hides nothing that comes before it', async () => {
   const bundle = await setupDeadRows()
   const { sql, add, enqueueMany, doAll, keepDead } = bundle
