@@ -63,8 +63,9 @@ end $$;
 
 -- mark_placed(jobs)
 --
--- What a session itself has put into `ready` before a mark of its own it is to find: the mark goes back there. Otherwise what was handed
--- a slot, and is as old as the line at its gate was long, would keep that slot until a look from the beginning is due.
+-- What a session itself has put into `ready` a little before a mark of its own it is to find with its next claim: the mark goes back
+-- there. Otherwise who is handed a slot, and is older than what is claimed just then, would keep that slot, unseen, until a look from the
+-- beginning is due. Not over more than 20 places for each of the jobs: the claim has to pass over what is dead between.
 -- Locks: none.
 create or replace function fencepost.mark_placed(p_jobs fencepost.ready[]) returns void
 language plpgsql
@@ -73,13 +74,21 @@ as $$
 declare
   v_all jsonb := current_setting('fencepost_claim.marks')::jsonb;
 begin
-  with placed as (
-    select j.queue, j.priority as rank, min(j.seq) as seq from unnest(p_jobs) as j group by j.queue, j.priority
+  with placed as materialized (
+    select j.queue, j.priority as rank, j.seq from unnest(p_jobs) as j
+    where j.gates is null or j.held = cardinality(j.gates) -- guard: mark_claimed.placed
   )
   select jsonb_object_agg(e.key, e.value || jsonb_build_object('marks', (
-    select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', least(m.seq, p.seq)) order by m.rank) -- guard: mark_claimed.placed_back
+    select jsonb_agg(jsonb_build_object('rank', m.rank, 'seq', coalesce(b.seq, m.seq)) order by m.rank)
     from jsonb_to_recordset(e.value -> 'marks') as m(rank smallint, seq bigint)
-    left join placed p on p.queue = e.value ->> 'queue' and p.rank = m.rank)))
+    cross join lateral (
+      select min(p.seq) as seq
+      from placed p
+      where p.queue = e.value ->> 'queue' and p.rank = m.rank
+        and starts_with(e.key, 'fencepost.ready'::regclass::oid || '/') -- a session may be used for several schemas
+        and p.seq < m.seq -- guard: mark_claimed.placed_back
+        and p.seq > m.seq - 20 * cardinality(p_jobs) -- guard: mark_claimed.placed_near
+    ) b)))
   into v_all
   from jsonb_each(v_all) e;
   perform set_config('fencepost_claim.marks', v_all::text, false);

@@ -169,6 +169,14 @@ it('the oldest job hides nothing that comes before it', async () => {
   expect(await ids(18)).toEqual([two, plain[1]])
 })
 
+/** It hands over what the job has held. */
+const finishHere = (session: Session, jobId: string) =>
+  session.query(
+    `select fencepost.finish(array[l.job_id], array[l.lease_id], array[l.nonce], array['1'::jsonb], true)
+     from fencepost.leased l where l.job_id = $1`,
+    [jobId],
+  )
+
 /** A session that holds the gate, and has a mark behind who waits at it; who waits is handed the slot by it. */
 async function setupHandOver(order: 'waits before the mark' | 'waits behind it') {
   const bundle = await setupDeadRows()
@@ -185,11 +193,7 @@ async function setupHandOver(order: 'waits before the mark' | 'waits behind it')
   expect(await ids(1, 1)).toEqual([holder])
   expect(await ids(2, 1)).toEqual([plain[0]])
   await putOffNextLook(session)
-  await session.query(
-    `select fencepost.finish(array[l.job_id], array[l.lease_id], array[l.nonce], array['1'::jsonb], true)
-     from fencepost.leased l where l.job_id = $1`,
-    [holder],
-  )
+  await finishHere(session, holder)
   return { waiter, plain, claimed: await ids(3, 2) }
 }
 
@@ -201,6 +205,49 @@ it('a job that a session has handed a slot is found by its next claim, though it
 it('a job that a session has handed a slot beyond its mark hides nothing that lies between', async () => {
   const { waiter, plain, claimed } = await setupHandOver('waits behind it')
   expect(claimed).toEqual([plain[1], waiter])
+})
+
+it('a mark does not go back over thousands of dead rows, to a job that has waited for long', async () => {
+  const bundle = await setupDeadRows()
+  const { add, gated, enqueueMany, doAll, keepDead, blocks } = bundle
+  const holder = await gated()
+  await gated()
+  const session = await Session.open(bundle)
+  const ids = async (turn: number) => (await inTurn(session, turn, 1)).map(({ job_id }) => job_id)
+  expect(await ids(1)).toEqual([holder])
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  const plain = [await add(), await add()]
+  expect(await ids(2)).toEqual([plain[0]])
+  await putOffNextLook(session)
+  await finishHere(session, holder)
+
+  const read = await blocks(session, 'ready', async () => expect(await ids(3)).toEqual([plain[1]]))
+
+  expect(read).toBeLessThan(few)
+})
+
+it('a mark goes back to what is ready, and not to what goes on to its next gate', async () => {
+  const bundle = await setupDeadRows()
+  const { add, enqueueMany, doAll, keepDead } = bundle
+  await keepDead()
+  await enqueueMany(5_000)
+  await doAll()
+  await add()
+  const session = await Session.open(bundle)
+  await inTurn(session, 1, 1)
+  const mark = async () => Number(/"seq": (\d+)/.exec((await marksOf(session)) ?? '')?.[1])
+  const placed = async (held: number) => {
+    await session.query(`select fencepost.mark_placed(array[jsonb_populate_record(null::fencepost.ready, $1)])`, [
+      JSON.stringify({ queue: 'default', priority: 0, seq: first - 1, gates: ['gate:k'], held }),
+    ])
+    return mark()
+  }
+  const first = await mark()
+
+  expect(await placed(0)).toBe(first)
+  expect(await placed(1)).toBe(first - 1)
 })
 
 it('a suspect that is claimed hides nothing that comes before it', async () => {
@@ -523,10 +570,10 @@ describe('waiters at a gate, behind thousands that were admitted', () => {
 describe('a vacuum shuts nobody out to give back the pages', () => {
   // Of every table, what has to be there; others leave out what they do not know.
   const row = `{"job_id": "00000000-0000-7000-8000-000000000000", "run_id": "00000000-0000-7000-8000-000000000000",
-    "id": 1, "lease_id": 1, "nonce": 1, "seq": 1, "rank": 0, "priority": 0, "tries": 0, "releases": 0, "failures": 0, "losses": 0,
-    "failures_max": 1, "losses_max": 1, "held": 0, "freed": 0, "fresh": false, "lease_ms": 1, "queue": "q", "task": "t",
-    "worker": "w", "gate": "g", "gates": [], "key": "g", "on_full": "wait", "wait_name": "s", "kind": "k",
-    "at": "now", "since": "now", "due_at": "now", "claimed_at": "now", "expires_at": "now"}`
+    "id": 1, "seq": 1, "rank": 0, "priority": 0, "tries": 0, "releases": 0, "failures": 0, "losses": 0,
+    "failures_max": 1, "losses_max": 1, "held": 0, "freed": 0, "fresh": false, "queue": "q", "task": "t",
+    "gate": "g", "gates": [], "key": "g", "on_full": "wait", "wait_name": "s", "kind": "k",
+    "at": "now", "since": "now", "due_at": "now"}`
 
   async function expectPagesKept(table: string): Promise<void> {
     const { sql } = await setupGates()
@@ -544,7 +591,7 @@ describe('a vacuum shuts nobody out to give back the pages', () => {
     expect(await pages()).toBe(1)
   }
 
-  for (const table of ['ready', 'waiting', 'leased', 'delayed', 'parked', 'nudge', 'inbox', 'call', 'timer']) {
+  for (const table of ['ready', 'waiting', 'delayed', 'parked', 'gate', 'nudge', 'inbox', 'call', 'timer']) {
     it(`of ${table}`, () => expectPagesKept(table))
   }
 })
