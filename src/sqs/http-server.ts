@@ -107,7 +107,8 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     if (!isTooLarge(request, limits)) response.writeContinue()
     void serve(request, response, serving)
   })
-  server.listen(options.port, options.host)
+  // As many may come at once: what the system does not keep for us, it drops or resets. (By default it keeps 511.)
+  server.listen({ port: options.port, host: options.host, backlog: limits.connectionsMax })
   await once(server, 'listening')
   const { address, family, port } = server.address() as AddressInfo
   let closed: Promise<void> | undefined
