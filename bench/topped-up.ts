@@ -14,8 +14,10 @@ interface ToppedUp {
   /** Of jobs without a gate, if nothing is said. */
   readonly kind?: 'noop' | 'oneGate'
   readonly backlog: number
-  /** In a full run, and without a warm-up of a sixth of it: memory that was idle for a while may have been taken away. */
+  /** In a full run, and without the warm-up. */
   readonly seconds: number
+  /** A sixth of that, if nothing is said: memory that was idle for a while may have been taken away. */
+  readonly warmUpSeconds?: number
   readonly concurrency: number
   /** A transaction is held open that could still see everything that was there when the time began. */
   readonly pinned?: boolean
@@ -30,6 +32,7 @@ interface Sample {
 }
 
 const lookMs = 25
+const [longWarmUpSeconds, checkpointSeconds] = [30, 15]
 /** A shorter one would be empty before anybody could add to it. */
 const backlogLeast = 10_000
 /** What is missing is added in portions of at least, and at most, so many. */
@@ -55,7 +58,7 @@ export function toppedUp(label: string, asked: ToppedUp): Run {
         await settle(stage)
         await worker.do('begin', { concurrency })
         const line = new Line(worker, loader, kind)
-        await line.keepUp(seconds / 6)
+        await warmUp(stage, line, (asked.warmUpSeconds ?? asked.seconds / 6) * stage.scale)
         const pin = asked.pinned ? await pinnedXmin(stage) : undefined
         const [samples, costs] = await costing(stage.db, () => line.keepUp(seconds))
         await pin?.end()
@@ -77,6 +80,13 @@ interface Work {
   readonly kind: string
   readonly concurrency: number
   readonly seconds: number
+}
+
+/** After one that has written much, no checkpoint is due on the way. */
+async function warmUp({ db }: Stage, line: Line, seconds: number): Promise<void> {
+  if (seconds < longWarmUpSeconds) return void (await line.keepUp(seconds))
+  await line.keepUp(seconds - checkpointSeconds)
+  await Promise.all([db.once('checkpoint'), line.keepUp(checkpointSeconds)])
 }
 
 /** For so long, and unmeasured: what is measured next finds pages that were written before, as in tables that are emptied. */

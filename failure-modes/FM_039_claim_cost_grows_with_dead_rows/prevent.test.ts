@@ -46,6 +46,11 @@ async function setupClaims() {
         current_setting('fencepost_claim.marks'),
         '"next": [0-9.]+', '"next": ' || extract(epoch from fencepost.clock()) + ${seconds}),
         '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.95), false)`),
+    async lookDue() {
+      await session.query('delete from fencepost.look') // others have not looked, either
+      await session.query(`select set_config('fencepost_claim.marks',
+        regexp_replace(current_setting('fencepost_claim.marks'), '"until": [0-9.]+', '"until": 0'), false)`)
+    },
     /** All of the pile is claimed, and an old snapshot keeps it; the session has seen what that costs. */
     async deadPile() {
       await enqueuePile()
@@ -124,12 +129,11 @@ it('FM_039: a claim that finds nothing does not look from the beginning each tim
 })
 
 it('FM_039: many jobs that come back before the marks are claimed one after the other', async () => {
-  const { claims, deadPile, db, session } = await setupClaims()
+  const { claims, deadPile, db, lookDue } = await setupClaims()
   const leases = await deadPile()
   const back = leases.slice(4_000, 4_020)
   await release(db, back, 'shutdown')
-  await session.query(`select set_config('fencepost_claim.marks',
-    regexp_replace(current_setting('fencepost_claim.marks'), '"until": [0-9.]+', '"until": 0'), false)`)
+  await lookDue()
 
   const first = await claims()
   const next = [await claims(), await claims(), await claims(), await claims(), await claims()]
@@ -140,12 +144,11 @@ it('FM_039: many jobs that come back before the marks are claimed one after the 
 })
 
 it('FM_039: and under load, when a look from the beginning is due', async () => {
-  const { session, add, claims, deadPile, db } = await setupClaims()
+  const { add, claims, deadPile, db, lookDue } = await setupClaims()
   const [old] = await deadPile()
   await release(db, [old as NonNullable<typeof old>], 'shutdown')
   for (let n = 0; n < 3; n++) await add()
-  await session.query(`select set_config('fencepost_claim.marks',
-    regexp_replace(current_setting('fencepost_claim.marks'), '"until": [0-9.]+', '"until": 0'), false)`)
+  await lookDue()
 
   expect((await claims()).ids).toEqual([old?.jobId])
 })

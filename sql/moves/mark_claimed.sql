@@ -3,12 +3,14 @@
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
 -- `took`: what a look from the beginning has just cost; the next one is due after 100 times that, and five seconds at most
--- (`until`). If it has found nothing, and there is nothing beyond the marks, after 20 times that, and two seconds at most (`next`).
+-- (`until`). If there is nothing beyond the marks, after 20 times that if it found nothing, 5 times if it found something (at once if
+-- it took less than 2 ms), and two seconds at most (`next`).
 -- `full`: it found as much as it was to take. There may be more where that was: the next claim begins there, and not at an
--- older mark beyond it.
+-- older mark beyond it. (Null if it passed over something that another process might take.)
+-- Others who look for the same need not look from the beginning meanwhile (`look`).
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
--- Locks: none.
+-- Locks: none that wait: the row of `look` is written by who has its advisory lock.
 create or replace function fencepost.mark_claimed(
   p_queue text, p_tasks text[], p_rows tid[], p_keep boolean, p_took interval, p_full boolean
 ) returns void
@@ -20,6 +22,7 @@ declare
   v_key text := fencepost.claim_key(p_queue, p_tasks);
   v_old jsonb := v_all -> v_key;
   v_marks jsonb;
+  v_mark jsonb;
   v_ends tid[];
 begin
   if p_keep then
@@ -47,12 +50,29 @@ begin
   if v_marks is null or jsonb_array_length(v_marks) > 16 then
     v_all := v_all - v_key;
   else
-    v_all := v_all || jsonb_build_object(v_key, case
+    v_mark := case
       when p_took is null then v_old || jsonb_build_object('marks', v_marks)
       else jsonb_build_object(
         'queue', p_queue, 'marks', v_marks,
         'until', extract(epoch from fencepost.clock() + least(greatest(100 * p_took, interval '100 ms'), interval '5 s')),
-        'next', case when p_rows = '{}' then extract(epoch from fencepost.clock() + least(20 * p_took, interval '2 s')) end) end);
+        'next', case when p_rows = '{}' or p_took > interval '2 ms' then -- guard: mark_claimed.found
+          extract(epoch from fencepost.clock() + least(case when p_rows = '{}' then 20 else 5 end * p_took, interval '2 s')) end) end;
+    v_all := v_all || jsonb_build_object(v_key, v_mark);
+    if p_took > interval '1 ms' -- what costs less may be done by everyone
+      -- Not if it passed over what others might take, nor if there may be more than one session can take.
+      and (not p_full or p_full and v_old is not null) -- guard: mark_claimed.passed_over
+      and not exists ( -- guard: mark_claimed.more
+        select 1
+        from jsonb_to_recordset(v_old -> 'marks') as o(rank smallint, seq bigint)
+        join jsonb_to_recordset(v_marks) as m(rank smallint, seq bigint) on m.rank = o.rank and m.seq < o.seq)
+      and current_setting('transaction_isolation') = 'read committed' -- guard: mark_claimed.any_snapshot (above, the write could fail, and the claim with it)
+      and pg_try_advisory_xact_lock(hashtext('fencepost.look'), fencepost.look_slot(v_key)) -- guard: mark_claimed.one_writes
+    then
+      insert into fencepost.look (slot, key, until, next)
+      values (fencepost.look_slot(v_key), v_key, to_timestamp((v_mark ->> 'until')::double precision),
+              to_timestamp((v_mark ->> 'next')::double precision))
+      on conflict (slot) do update set key = excluded.key, until = excluded.until, next = excluded.next;
+    end if;
   end if;
   -- What nobody has looked for lately is forgotten.
   select jsonb_object_agg(e.key, e.value) into v_all
@@ -60,6 +80,39 @@ begin
   where (e.value ->> 'until')::double precision > extract(epoch from fencepost.clock()) - 60;
   perform set_config('fencepost_claim.marks', coalesce(v_all::text, ''), false);
 end $$;
+
+-- looked(key, mark, what) → mark
+--
+-- A session is due to look from the beginning (`what`: by `until` or by `next`); another may have done so meanwhile, and then this one
+-- is to wait as if it had done it itself. So it is, for a moment, while another is at it; but not for more than ten seconds: that one
+-- may have been stopped. Otherwise it has the lock, and looks.
+-- Locks: none that wait.
+create or replace function fencepost.looked(p_key text, p_mark jsonb, p_what text) returns jsonb
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now double precision := extract(epoch from fencepost.clock());
+  v_mark jsonb;
+begin
+  select p_mark || jsonb_build_object('until', extract(epoch from k.until), 'next', extract(epoch from k.next)) into v_mark
+  from fencepost.look k
+  where k.slot = fencepost.look_slot(p_key)
+    and k.key = p_key -- guard: mark_claimed.looked_key
+    and extract(epoch from k.until) > (p_mark ->> 'until')::double precision;
+  v_mark := coalesce(v_mark, p_mark);
+  if coalesce((v_mark ->> p_what)::double precision, 0) not between v_now and v_now + 5
+    and v_now - (v_mark ->> 'until')::double precision between -5 and 10 -- guard: mark_claimed.looked_stopped
+    and not pg_try_advisory_xact_lock(hashtext('fencepost.look'), fencepost.look_slot(p_key)) -- guard: mark_claimed.looked_at_once
+  then
+    v_mark := v_mark || jsonb_build_object('until', v_now + 0.1, 'next', v_now + 0.1);
+  end if;
+  return v_mark;
+end $$;
+
+create or replace function fencepost.look_slot(p_key text) returns smallint
+language sql immutable
+as $$ select (hashtext(p_key) & 1023)::smallint $$;
 
 -- mark_placed(jobs)
 --

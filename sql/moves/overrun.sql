@@ -38,6 +38,7 @@ begin
     set overrun = o.over, overrun_at = o.next_at -- guard: overrun.mark
     from judged o
     where l.lease_id = o.lease_id
+      and l.lease_id = any (array(select k.lease_id from judged k)) -- guard: overrun.by_key (planned while there were few leases, a join read all of them, and all dead ones)
   )
   select array_agg(o.job_id), array_agg(o.lease_id), array_agg(k)
   into v_jobs, v_leases, v_keys

@@ -8,9 +8,9 @@
 -- Rows that were claimed and that some old snapshot still sees lie before those that can be claimed, and each claim would
 -- pass over all of them. Once that costs more than a few blocks, the session remembers how far it has come in each
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
--- found by the next look from the beginning: after 100 times what that look costs, or as soon as there is nothing
--- beyond the marks; unless one has just found nothing, either, and the caller can come back `later`: then after 20 times. In
--- so many milliseconds (`unseen_ms`) it is to do so.
+-- found by the next look from the beginning, of this session or of another that looks for the same: after 100 times what that look
+-- costs, or as soon as there is nothing beyond the marks; unless one was made a moment ago, and the caller can come back `later`:
+-- then after 20 times that, or 5 times if it found something. In so many milliseconds (`unseen_ms`) it is to do so.
 -- It sets nothing: it is called by claim only, and planned under the settings of that.
 -- Locks: rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.pick(
@@ -47,6 +47,9 @@ begin
   rows := '{}';
   if v_marks is not null then
     v_mark := v_marks -> fencepost.claim_key(p_queue, p_tasks);
+    if to_timestamp((v_mark ->> 'until')::double precision) <= fencepost.clock() then
+      v_mark := fencepost.looked(fencepost.claim_key(p_queue, p_tasks), v_mark, 'until'); -- guard: pick.looked
+    end if;
     -- Not if the clock was set back: it could be hours.
     if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '5 s' then -- guard: pick.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
@@ -204,6 +207,10 @@ begin
     end loop;
     exit when v_ranks = '{}' or rows <> '{}' or v_alone <> '{}'; -- guard: pick.from_the_beginning
     unseen_ms := ceil(1000 * ((v_mark ->> 'next')::double precision - extract(epoch from v_begun)));
+    if p_later and coalesce(unseen_ms, 0) < 1 then
+      v_mark := fencepost.looked(fencepost.claim_key(p_queue, p_tasks), v_mark, 'next'); -- guard: pick.looked_next
+      unseen_ms := ceil(1000 * ((v_mark ->> 'next')::double precision - extract(epoch from v_begun)));
+    end if;
     exit when p_later and unseen_ms between 1 and 2000; -- guard: pick.not_again (nor if the clock was set back)
     unseen_ms := null;
     v_ranks := '{}';
@@ -225,7 +232,7 @@ begin
              and v_local -- guard: pick.mark_uncounted
            then rows[1 + (aged is not null)::integer :] else '{}' end, -- guard: pick.mark_aged
       v_far, case when v_ranks = '{}' then fencepost.clock() - v_begun end,
-      cardinality(rows) >= p_limit);
+      case when v_full = '{}' and v_local then cardinality(rows) >= p_limit end); -- guard: pick.mark_over
   end if;
   rows := rows || v_alone; -- guard: pick.mark_suspects
 end $$;

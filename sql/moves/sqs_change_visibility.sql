@@ -29,6 +29,7 @@ begin
     select a.n
     from unnest(p_job_ids, p_lease_ids, p_nonces, p_queue_ids) with ordinality as a(job_id, lease_id, nonce, queue_id, n)
     join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id
+      and l.lease_id = any (p_lease_ids) -- guard: sqs_change_visibility.by_key (planned while there were few leases, a join read all of them, and all dead ones)
       and l.queue = p_queue -- guard: sqs_change_visibility.queue
       and l.nonce = a.nonce -- guard: sqs_change_visibility.fence
     where a.queue_id = v_queue.id
@@ -38,7 +39,7 @@ begin
     set visible_at = v_now + a.visible_ms * interval '1 ms', expires_at = v_now + a.visible_ms * interval '1 ms',
         lease_ms = a.visible_ms
     from unnest(p_lease_ids, p_visible_ms) with ordinality as a(lease_id, visible_ms, n)
-    where l.lease_id = a.lease_id and a.visible_ms > 0
+    where l.lease_id = a.lease_id and l.lease_id = any (p_lease_ids) and a.visible_ms > 0
       and a.n = any (v_held) -- guard: sqs_change_visibility.true_receipt (of one lease there may be a forged one, too)
       and v_now + a.visible_ms * interval '1 ms' <= l.claimed_at + interval '12 hours' -- guard: sqs_change_visibility.twelve_hours
     returning l.lease_id
@@ -64,6 +65,7 @@ begin
     from unnest(p_job_ids, p_lease_ids, p_nonces, p_visible_ms, p_queue_ids) with ordinality
       as a(job_id, lease_id, nonce, visible_ms, queue_id, n)
     left join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce and l.queue = p_queue
+      and l.lease_id = any (p_lease_ids)
     left join fencepost.attempt t on t.job_id = a.job_id and t.lease_id = a.lease_id and t.nonce = a.nonce
     left join fencepost.finished f on f.job_id = a.job_id and f.lease_id = a.lease_id and f.nonce = a.nonce;
 end $$;

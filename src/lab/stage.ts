@@ -70,7 +70,7 @@ export class Stage {
                   fencepost.parked, fencepost.finished, fencepost.gate, fencepost.nudge, fencepost.attempt, fencepost.signal,
                   fencepost.step, fencepost.action, fencepost.workflow, fencepost.run, fencepost.task_run, fencepost.inbox,
                   fencepost.call, fencepost.timer, fencepost.watch, fencepost.halt, fencepost.sqs_queue, fencepost.sqs_sent, fencepost.sqs_dedup,
-                  fencepost.sqs_server, fencepost.sqs_move_task, fencepost.pulse, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
+                  fencepost.sqs_server, fencepost.sqs_move_task, fencepost.pulse, fencepost.look, fencepost.lab_effect, ${outsideOf(this.schema)}.call;
          alter sequence fencepost.job_seq restart; alter sequence fencepost.lease_seq restart;
          update fencepost.lab_clock set offset_ms = 0;`,
         this.schema,

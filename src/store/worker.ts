@@ -65,6 +65,7 @@ export async function readLeaseNews(
     `select a.job_id, a.lease_id, l.lease_id is null as gone
      from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as a(job_id, lease_id, nonce)
      left join fencepost.leased l on l.lease_id = a.lease_id and l.job_id = a.job_id and l.nonce = a.nonce
+       and l.lease_id = any ($2) -- guard: worker.news_by_key (to a table that was emptied a join seems cheap: it read all dead ones)
      where l.lease_id is null or l.cancel_requested_at is not null`,
     fenceColumns(fences),
   )

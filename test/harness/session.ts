@@ -8,7 +8,7 @@ export const aboveReadCommitted: readonly Isolation[] = ['repeatable read', 'ser
 /** What a call that must not wait says instead of hanging: 55P03. */
 const lockMsMax = 4_000
 
-/** A database of one connection: every move runs there, once, and in the transaction that is open there, if one is. */
+/** A database of one connection: every move and every read runs there, once, and in the transaction that is open there, if one is. */
 export class Session extends Database {
   /** Moves say that they are repeats of a call whose reply was lost. */
   again = false
@@ -35,6 +35,10 @@ export class Session extends Database {
   }
 
   override moveOnce<Row>(sql: string, values: unknown[]): Promise<Row[]> {
+    return this.move(sql, () => values)
+  }
+
+  override read<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     return this.move(sql, () => values)
   }
 

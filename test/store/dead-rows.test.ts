@@ -1,11 +1,24 @@
 import { describe, expect, it } from 'vitest'
+import { markOverrun } from '../../src/store/control.js'
+import type { Database } from '../../src/store/database.js'
 import { enqueue } from '../../src/store/enqueue.js'
 import { type ClaimedLease, claim, extend, start } from '../../src/store/lease.js'
 import { fail, finish, release } from '../../src/store/settle.js'
+import {
+  changeVisibility,
+  deleteMessages,
+  type Receipt,
+  receiveMessages,
+  sendMessages,
+} from '../../src/store/sqs-messages.js'
+import { createQueue } from '../../src/store/sqs-queues.js'
+import { registerServer } from '../../src/store/sqs-servers.js'
 import { takeTurnStoring } from '../../src/store/turn.js'
+import { readLeaseNews } from '../../src/store/worker.js'
 import { gates, setupGates } from '../harness/gates.js'
 import { Session } from '../harness/session.js'
 import { aJob } from '../harness/setup.js'
+import { anEntry, plainSettings, stored } from '../harness/sqs.js'
 
 type Table = 'ready' | 'leased' | 'waiting'
 const few = 30
@@ -74,6 +87,166 @@ const putOffNextLook = (session: Session) =>
   session.query(`select set_config('fencepost_claim.marks', regexp_replace(
     coalesce(current_setting('fencepost_claim.marks', true), ''),
     '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+
+describe('a look from the beginning that takes long', () => {
+  const most = 150
+  /** Two sessions of a worker that begin behind dead rows, and are due to look from the beginning. */
+  async function setupLooks() {
+    const bundle = await setupDeadRows()
+    const { db, sql, enqueueMany, doAll, keepDead, blocks } = bundle
+    await keepDead()
+    await enqueueMany(40_000)
+    await doAll()
+    await enqueueMany(40)
+    const early = await claim(db, { queue: 'default', limit: 40, worker: 'w2' })
+    await enqueueMany(1_000)
+    const [one, other] = [await Session.open(bundle), await Session.open(bundle)]
+    await inTurn(one, 1, 10)
+    await sql('delete from fencepost.look')
+    await inTurn(other, 2, 10)
+    await sql('delete from fencepost.look')
+    let turn = 3
+    const bundled = {
+      ...bundle,
+      early,
+      one,
+      other,
+      turns: (session: Session, limit = 10) => inTurn(session, turn++, limit),
+      /** How many blocks of `ready` its next claim reads. */
+      reads: (session: Session) => blocks(session, 'ready', () => inTurn(session, turn++, 10)),
+      /** Since so many seconds. */
+      due: (session: Session, seconds = 0.1) =>
+        session.query(`select set_config('fencepost_claim.marks', regexp_replace(regexp_replace(
+          current_setting('fencepost_claim.marks'), '"until": [0-9.]+', '"until": ' || extract(epoch from fencepost.clock()) - ${seconds}),
+          '"next": [0-9.]+', '"next": null'), false)`),
+      /** What a turn of its worker is told, if it finds nothing that it may see: in how many milliseconds it is to look. */
+      unseen: async (session: Session) => {
+        const told = await session.query<{ turn: string }>(`select fencepost.turn('w1', ${turn++}, false, null,
+          null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+          '{default}', '{1}', '{1}', 1, false)`)
+        return told.map((row) => JSON.parse(row.turn) as unknown[])
+      },
+    }
+    for (const session of [one, other]) await bundled.due(session)
+    return bundled
+  }
+
+  it('is made by one session for all who look for the same', async () => {
+    const { one, other, reads } = await setupLooks()
+
+    expect(await reads(one)).toBeGreaterThan(most)
+    expect(await reads(other)).toBeLessThan(most)
+  })
+
+  it('is made by each who looks for something else', async () => {
+    const { one, other, reads, sql } = await setupLooks()
+    await reads(one)
+    await sql(`update fencepost.look set key = key || '/other'`)
+
+    expect(await reads(other)).toBeGreaterThan(most)
+  })
+
+  it('is not made while another session is at it', async () => {
+    const { one, other, reads, turns } = await setupLooks()
+    await one.begin()
+    await turns(one)
+
+    expect(await reads(other)).toBeLessThan(most)
+  })
+
+  it('is made, and waits for nobody, if the session that is at it has been stopped', async () => {
+    const { one, other, reads, turns, due } = await setupLooks()
+    await one.begin()
+    await turns(one)
+    await due(other, 11)
+
+    expect(await reads(other)).toBeGreaterThan(most)
+  })
+
+  it('is made by others, too, if it finds more than one session can take', async () => {
+    const { db, one, other, turns, early } = await setupLooks()
+    await release(db, early, 'shutdown')
+    const ids = [...(await turns(one)), ...(await turns(other))].map(({ job_id }) => job_id)
+
+    expect(ids).toEqual(early.slice(0, 20).map(({ jobId }) => jobId))
+  })
+
+  it('is made by others, too, if a new session has found as much as it can take', async () => {
+    const bundle = await setupLooks()
+    const { db, other, turns, early } = bundle
+    await release(db, early, 'shutdown')
+    const ids = [...(await turns(await Session.open(bundle))), ...(await turns(other))].map(({ job_id }) => job_id)
+
+    expect(ids).toEqual(early.slice(0, 20).map(({ jobId }) => jobId))
+  })
+
+  it('is made by others, too, if a group was full there', async () => {
+    const { sql, db, add, enqueueMany, one, other, due } = await setupLooks()
+    const claims = async (session: Session, turn: number, worker: string) => {
+      const leases = await session.query<{ job_id: string }>(
+        `select job_id from fencepost.claim('default', 10, $2, null, $1, false, 10, 0)`,
+        [turn, worker],
+      )
+      return leases.map(({ job_id }) => job_id)
+    }
+    for (const worker of ['w1', 'w2']) await sql(`select fencepost.register($1, 1, 'h', '0', '{}', '{}')`, [worker])
+    await claim(db, { queue: 'default', limit: 2_000, worker: 'w3' })
+    const grouped = { gatesText: gates({ key: 'group:g', limit: 5, local: 1 }) }
+    const [first, second] = [await add(grouped), await add(grouped)]
+    const early = [
+      ...(await claim(db, { queue: 'default', limit: 1, worker: 'w4' })),
+      ...(await claim(db, { queue: 'default', limit: 1, worker: 'w5' })),
+    ]
+    await enqueueMany(100)
+    expect(await claims(one, 11, 'w1')).toHaveLength(10)
+    expect(await claims(other, 12, 'w2')).toHaveLength(10)
+    await release(db, early, 'shutdown')
+    await sql('delete from fencepost.look')
+    for (const session of [one, other]) await due(session)
+
+    expect(await claims(one, 13, 'w1')).toContain(first)
+    expect(await claims(other, 14, 'w2')).toContain(second)
+  })
+
+  it('is not told to others by a session whose write could fail', async () => {
+    const { one, other, turns, sql } = await setupLooks()
+    await turns(one)
+    await sql(`update fencepost.look set until = 'epoch'`)
+    await other.begin('repeatable read')
+    await other.query('select 1')
+    await sql(`update fencepost.look set until = 'epoch'`)
+
+    expect(await turns(other)).toHaveLength(10)
+  })
+
+  it('is not made because there is nothing beyond the marks, if another has just found nothing', async () => {
+    const { db, one, other, unseen, due, turns, sql } = await setupLooks()
+    await claim(db, { queue: 'default', limit: 2_000, worker: 'w3' })
+    expect(await turns(one)).toEqual([]) // looks, and tells others; what it tells is put off here, so that the test need not be fast
+    const now = 'fencepost.clock()'
+    await sql(
+      `update fencepost.look set until = ${now} + interval '4 s', next = ${now} + interval '1.9 s' where next is not null`,
+    )
+    await due(other, -1)
+
+    expect(await unseen(other)).toEqual([['unseen', expect.any(Number)]])
+    await sql('delete from fencepost.look')
+    await due(other, -1)
+    expect(await unseen(other)).toEqual([])
+  })
+
+  it('is not made again at once because there is nothing beyond what it has found', async () => {
+    const { db, one, unseen, reads, sql } = await setupLooks()
+    await reads(one)
+    await sql('delete from fencepost.look')
+    await claim(db, { queue: 'default', limit: 2_000, worker: 'w3' })
+
+    // Not before 5 times what it took; put off here, so that the test need not be faster than that.
+    await one.query(`select set_config('fencepost_claim.marks', regexp_replace(
+      current_setting('fencepost_claim.marks'), '"next": [0-9.]+', '"next": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+    expect(await unseen(one)).toEqual([['unseen', expect.any(Number)]])
+  })
+})
 
 it('a claim that looks for the oldest job, too, passes over dead rows once', async () => {
   const bundle = await setupDeadRows()
@@ -378,6 +551,78 @@ describe('among thousands of dead leases, one is found by its key', () => {
 
   it('by extend', async () => {
     expect(await setupMove((db, lease) => extend(db, [lease]))).toBeLessThan(few)
+  })
+
+  it('by a heartbeat that asks for news of some, once a table was large and had been emptied', async () => {
+    const bundle = await setupDeadRows()
+    const { db, sql, enqueueMany, doAll, keepDead, blocks } = bundle
+    await enqueueMany(10_000)
+    await doAll()
+    await sql('vacuum (analyze, truncate off) fencepost.leased')
+    await keepDead()
+    await enqueueMany(10_000)
+    await doAll()
+    await enqueueMany(10)
+    const leases = await claim(db, { queue: 'default', limit: 10, worker: 'w1' })
+    const session = await Session.open(bundle)
+
+    expect(await blocks(session, 'leased', () => readLeaseNews(session, leases))).toBeLessThan(3 * few)
+  })
+
+  it('by a look for slots that are held for too long', async () => {
+    expect(await setupMove((db) => markOverrun(db))).toBeLessThan(few)
+  })
+
+  describe('of a message', () => {
+    const queue = 'default'
+    const ask = { queue, max: 10, visibleMs: null, receiver: 'r1', attempt: null, inFlightMax: null }
+    const receive = async (db: Database) => {
+      const received = await receiveMessages(db, ask)
+      if (typeof received === 'string') throw new Error(received)
+      expect(received).toHaveLength(1)
+      return received
+    }
+
+    /** How many blocks of `leased` a move reads that was planned while there were few. Both times there is one message to do it with. */
+    async function setupMessageMove(
+      prepare: (db: Database) => Promise<readonly Receipt[]>,
+      move: (db: Session, receipts: readonly Receipt[]) => Promise<unknown>,
+    ): Promise<number> {
+      const bundle = await setupDeadRows()
+      const { db, sql, enqueueMany, doAll, keepDead, blocks } = bundle
+      await registerServer(db, 's1', 'on', 60_000)
+      await createQueue(db, queue, plainSettings, {})
+      const session = await Session.open(bundle)
+      const send = () => stored(sendMessages(db, 's1', queue, [anEntry()]))
+      await send()
+      await sql('vacuum analyze fencepost.leased')
+      await move(session, await prepare(db))
+      await keepDead()
+      await enqueueMany(10_000)
+      await doAll()
+      await send()
+      const receipts = await prepare(db)
+      return blocks(session, 'leased', () => move(session, receipts))
+    }
+
+    it('by a receive', async () => {
+      expect(await setupMessageMove(async () => [], receive)).toBeLessThan(few)
+    })
+
+    it('by a delete', async () => {
+      const deleted = (db: Session, receipts: readonly Receipt[]) => deleteMessages(db, queue, receipts)
+      expect(await setupMessageMove(receive, deleted)).toBeLessThan(few)
+    })
+
+    it('by a change of its visibility', async () => {
+      const changed = (db: Session, receipts: readonly Receipt[]) =>
+        changeVisibility(
+          db,
+          queue,
+          receipts.map((receipt) => ({ ...receipt, visibleMs: 60_000 })),
+        )
+      expect(await setupMessageMove(receive, changed)).toBeLessThan(few)
+    })
   })
 })
 
