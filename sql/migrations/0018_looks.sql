@@ -7,4 +7,4 @@ create table fencepost.look (
   key text not null,
   until timestamptz not null,
   next timestamptz
-);
+) with (vacuum_truncate = off);

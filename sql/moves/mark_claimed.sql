@@ -2,12 +2,12 @@
 --
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
--- `took`: what a look from the beginning has just cost; the next one is due after 100 times that, and five seconds at most
--- (`until`). If there is nothing beyond the marks, after 20 times that if it found nothing, 5 times if it found something (at once if
+-- `took`: what a look from the beginning has just cost; the next one is due after 100 times that, and five seconds at most, unless
+-- that would be more than a twentieth of the time (`until`). If there is nothing beyond the marks, after 20 times that if it found nothing, 5 times if it found something (at once if
 -- it took less than 2 ms), and two seconds at most (`next`).
 -- `full`: it found as much as it was to take. There may be more where that was: the next claim begins there, and not at an
 -- older mark beyond it. (Null if it passed over something that another process might take.)
--- Others who look for the same need not look from the beginning meanwhile (`look`).
+-- Others who look for the same need not look from the beginning meanwhile (`look`), if all that could be taken was.
 -- Marks of many priorities are not kept: each is a statement of its own for every claim.
 -- It is a setting of the session, and as such of no meaning to anyone else: what it hides is hidden for a moment only.
 -- Locks: none that wait: the row of `look` is written by who has its advisory lock.
@@ -54,24 +54,23 @@ begin
       when p_took is null then v_old || jsonb_build_object('marks', v_marks)
       else jsonb_build_object(
         'queue', p_queue, 'marks', v_marks,
-        'until', extract(epoch from fencepost.clock() + least(greatest(100 * p_took, interval '100 ms'), interval '5 s')),
-        'next', case when p_rows = '{}' or p_took > interval '2 ms' then -- guard: mark_claimed.found
-          extract(epoch from fencepost.clock() + least(case when p_rows = '{}' then 20 else 5 end * p_took, interval '2 s')) end) end;
+        'until', extract(epoch from fencepost.clock() + greatest(
+          interval '100 ms', least(100 * p_took, interval '5 s'), least(20 * p_took, interval '60 s'))), -- guard: mark_claimed.share
+        'next', case
+          when p_rows = '{}' and p_full then null -- guard: mark_claimed.oldest_alone (it took that, and looked at nothing else)
+          when p_rows = '{}' or p_took > interval '2 ms' then -- guard: mark_claimed.found
+            extract(epoch from fencepost.clock() + least(case when p_rows = '{}' then 20 else 5 end * p_took, interval '2 s')) end) end;
     v_all := v_all || jsonb_build_object(v_key, v_mark);
     if p_took > interval '1 ms' -- what costs less may be done by everyone
-      -- Not if it passed over what others might take, nor if there may be more than one session can take.
-      and (not p_full or p_full and v_old is not null) -- guard: mark_claimed.passed_over
-      and not exists ( -- guard: mark_claimed.more
-        select 1
-        from jsonb_to_recordset(v_old -> 'marks') as o(rank smallint, seq bigint)
-        join jsonb_to_recordset(v_marks) as m(rank smallint, seq bigint) on m.rank = o.rank and m.seq < o.seq)
+      and not p_full -- guard: mark_claimed.more (what is left may be hidden from others, and more than this session can take)
       and current_setting('transaction_isolation') = 'read committed' -- guard: mark_claimed.any_snapshot (above, the write could fail, and the claim with it)
       and pg_try_advisory_xact_lock(hashtext('fencepost.look'), fencepost.look_slot(v_key)) -- guard: mark_claimed.one_writes
     then
       insert into fencepost.look (slot, key, until, next)
       values (fencepost.look_slot(v_key), v_key, to_timestamp((v_mark ->> 'until')::double precision),
               to_timestamp((v_mark ->> 'next')::double precision))
-      on conflict (slot) do update set key = excluded.key, until = excluded.until, next = excluded.next;
+      on conflict (slot) do update set key = excluded.key, until = excluded.until, next = excluded.next
+      where look.until < excluded.until - interval '250 ms' or look.key <> excluded.key; -- an old snapshot keeps what it was, each time
     end if;
   end if;
   -- What nobody has looked for lately is forgotten.
@@ -99,10 +98,11 @@ begin
   from fencepost.look k
   where k.slot = fencepost.look_slot(p_key)
     and k.key = p_key -- guard: mark_claimed.looked_key
-    and extract(epoch from k.until) > (p_mark ->> 'until')::double precision;
+    and extract(epoch from k.until) > (p_mark ->> 'until')::double precision
+    and extract(epoch from k.until) <= v_now + 60; -- guard: mark_claimed.looked_ahead (the clock was set back: it could be weeks)
   v_mark := coalesce(v_mark, p_mark);
-  if coalesce((v_mark ->> p_what)::double precision, 0) not between v_now and v_now + 5
-    and v_now - (v_mark ->> 'until')::double precision between -5 and 10 -- guard: mark_claimed.looked_stopped
+  if coalesce((v_mark ->> p_what)::double precision, 0) not between v_now and v_now + 60
+    and v_now - (v_mark ->> 'until')::double precision between -60 and 10 -- guard: mark_claimed.looked_stopped
     and not pg_try_advisory_xact_lock(hashtext('fencepost.look'), fencepost.look_slot(p_key)) -- guard: mark_claimed.looked_at_once
   then
     v_mark := v_mark || jsonb_build_object('until', v_now + 0.1, 'next', v_now + 0.1);

@@ -51,7 +51,7 @@ begin
       v_mark := fencepost.looked(fencepost.claim_key(p_queue, p_tasks), v_mark, 'until'); -- guard: pick.looked
     end if;
     -- Not if the clock was set back: it could be hours.
-    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '5 s' then -- guard: pick.marks
+    if to_timestamp((v_mark ->> 'until')::double precision) - fencepost.clock() between interval '0' and interval '60 s' then -- guard: pick.marks
       select array_agg(m.rank), array_agg(m.seq) into v_ranks, v_seqs
       from jsonb_to_recordset(v_mark -> 'marks') as m(rank smallint, seq bigint);
     end if;

@@ -95,7 +95,7 @@ describe('a look from the beginning that takes long', () => {
     const bundle = await setupDeadRows()
     const { db, sql, enqueueMany, doAll, keepDead, blocks } = bundle
     await keepDead()
-    await enqueueMany(40_000)
+    await enqueueMany(60_000)
     await doAll()
     await enqueueMany(40)
     const early = await claim(db, { queue: 'default', limit: 40, worker: 'w2' })
@@ -113,7 +113,7 @@ describe('a look from the beginning that takes long', () => {
       other,
       turns: (session: Session, limit = 10) => inTurn(session, turn++, limit),
       /** How many blocks of `ready` its next claim reads. */
-      reads: (session: Session) => blocks(session, 'ready', () => inTurn(session, turn++, 10)),
+      reads: (session: Session, limit = 10) => blocks(session, 'ready', () => inTurn(session, turn++, limit)),
       /** Since so many seconds. */
       due: (session: Session, seconds = 0.1) =>
         session.query(`select set_config('fencepost_claim.marks', regexp_replace(regexp_replace(
@@ -131,17 +131,23 @@ describe('a look from the beginning that takes long', () => {
     return bundled
   }
 
-  it('is made by one session for all who look for the same', async () => {
-    const { one, other, reads } = await setupLooks()
+  /** More than there are. */
+  const all = 2_000
 
-    expect(await reads(one)).toBeGreaterThan(most)
+  it('is made by one session for all who look for the same', async () => {
+    const { one, other, reads, enqueueMany, sql } = await setupLooks()
+
+    expect(await reads(one, all)).toBeGreaterThan(most)
+    await enqueueMany(100)
+    await sql(`update fencepost.look set until = fencepost.clock() + interval '4 s'`) // the test need not be fast
     expect(await reads(other)).toBeLessThan(most)
   })
 
   it('is made by each who looks for something else', async () => {
-    const { one, other, reads, sql } = await setupLooks()
-    await reads(one)
-    await sql(`update fencepost.look set key = key || '/other'`)
+    const { one, other, reads, enqueueMany, sql } = await setupLooks()
+    await reads(one, all)
+    await enqueueMany(100)
+    await sql(`update fencepost.look set until = fencepost.clock() + interval '4 s', key = key || '/other'`)
 
     expect(await reads(other)).toBeGreaterThan(most)
   })
@@ -155,12 +161,43 @@ describe('a look from the beginning that takes long', () => {
   })
 
   it('is made, and waits for nobody, if the session that is at it has been stopped', async () => {
-    const { one, other, reads, turns, due } = await setupLooks()
+    const { one, other, reads, turns, due, enqueueMany } = await setupLooks()
     await one.begin()
-    await turns(one)
+    await turns(one, all)
+    await enqueueMany(100)
     await due(other, 11)
 
-    expect(await reads(other)).toBeGreaterThan(most)
+    expect(await reads(other, all)).toBeGreaterThan(most)
+  })
+
+  it('is made, if the clock was set back by weeks since another was', async () => {
+    const { one, other, turns, unseen, due, sql } = await setupLooks()
+    await turns(one, all)
+    const ahead = `fencepost.clock() + interval '30 days'`
+    await sql(`update fencepost.look set until = ${ahead}, next = ${ahead}`)
+    await due(other, -1)
+
+    expect(await unseen(other)).toEqual([])
+  })
+
+  it('is made again at once by who took the oldest alone', async () => {
+    const { db, one, turns, unseen, early } = await setupLooks()
+    await claim(db, { queue: 'default', limit: all, worker: 'w3' })
+    await release(db, early, 'shutdown')
+
+    expect(await turns(one, 1)).toEqual([{ job_id: early[0]?.jobId }])
+    expect(await unseen(one)).toEqual([expect.arrayContaining(['lease', early[1]?.jobId])])
+  })
+
+  it('takes a twentieth of the time at most', async () => {
+    const { one } = await setupLooks()
+    await one.query(
+      `select fencepost.mark_claimed('default', null, array(select ctid from fencepost.ready limit 1), true, '1 s', false)`,
+    )
+    const { until } = JSON.parse((await marksOf(one))?.replace(/^.*?: /, '').slice(0, -1) ?? '') as { until: number }
+    const [now] = await one.query<{ s: number }>('select extract(epoch from fencepost.clock())::float8 as s')
+
+    expect(until - (now?.s as number)).toBeGreaterThan(15)
   })
 
   it('is made by others, too, if it finds more than one session can take', async () => {
@@ -182,10 +219,10 @@ describe('a look from the beginning that takes long', () => {
 
   it('is made by others, too, if a group was full there', async () => {
     const { sql, db, add, enqueueMany, one, other, due } = await setupLooks()
-    const claims = async (session: Session, turn: number, worker: string) => {
+    const claims = async (session: Session, turn: number, worker: string, limit = 10) => {
       const leases = await session.query<{ job_id: string }>(
-        `select job_id from fencepost.claim('default', 10, $2, null, $1, false, 10, 0)`,
-        [turn, worker],
+        `select job_id from fencepost.claim('default', $3, $2, null, $1, false, 10, 0)`,
+        [turn, worker, limit],
       )
       return leases.map(({ job_id }) => job_id)
     }
@@ -204,19 +241,22 @@ describe('a look from the beginning that takes long', () => {
     await sql('delete from fencepost.look')
     for (const session of [one, other]) await due(session)
 
-    expect(await claims(one, 13, 'w1')).toContain(first)
+    expect(await claims(one, 13, 'w1', all)).toContain(first)
+    await enqueueMany(100)
+    await sql(`update fencepost.look set until = fencepost.clock() + interval '4 s'`) // if it was told
     expect(await claims(other, 14, 'w2')).toContain(second)
   })
 
   it('is not told to others by a session whose write could fail', async () => {
-    const { one, other, turns, sql } = await setupLooks()
-    await turns(one)
+    const { one, other, turns, enqueueMany, sql } = await setupLooks()
+    await turns(one, all)
+    await enqueueMany(100)
     await sql(`update fencepost.look set until = 'epoch'`)
     await other.begin('repeatable read')
     await other.query('select 1')
     await sql(`update fencepost.look set until = 'epoch'`)
 
-    expect(await turns(other)).toHaveLength(10)
+    expect(await turns(other, all)).toHaveLength(100)
   })
 
   it('is not made because there is nothing beyond the marks, if another has just found nothing', async () => {
@@ -236,14 +276,15 @@ describe('a look from the beginning that takes long', () => {
   })
 
   it('is not made again at once because there is nothing beyond what it has found', async () => {
-    const { db, one, unseen, reads, sql } = await setupLooks()
+    const { db, one, unseen, reads } = await setupLooks()
     await reads(one)
-    await sql('delete from fencepost.look')
     await claim(db, { queue: 'default', limit: 2_000, worker: 'w3' })
 
     // Not before 5 times what it took; put off here, so that the test need not be faster than that.
-    await one.query(`select set_config('fencepost_claim.marks', regexp_replace(
-      current_setting('fencepost_claim.marks'), '"next": [0-9.]+', '"next": ' || extract(epoch from fencepost.clock()) + 1.9), false)`)
+    const later = `extract(epoch from fencepost.clock()) + 1.9`
+    await one.query(`select set_config('fencepost_claim.marks', regexp_replace(regexp_replace(
+      current_setting('fencepost_claim.marks'), '"next": [0-9.]+', '"next": ' || ${later}),
+      '"until": [0-9.]+', '"until": ' || ${later}), false)`)
     expect(await unseen(one)).toEqual([['unseen', expect.any(Number)]])
   })
 })
