@@ -161,10 +161,11 @@ describe('a look from the beginning that takes long', () => {
   })
 
   it('is made, and waits for nobody, if the session that is at it has been stopped', async () => {
-    const { one, other, reads, turns, due, enqueueMany } = await setupLooks()
+    const { db, one, other, reads, turns, due, enqueueMany } = await setupLooks()
+    await claim(db, { queue: 'default', limit: 970, worker: 'w3' })
     await one.begin()
     await turns(one, all)
-    await enqueueMany(100)
+    await enqueueMany(5)
     await due(other, 11)
 
     expect(await reads(other, all)).toBeGreaterThan(most)
