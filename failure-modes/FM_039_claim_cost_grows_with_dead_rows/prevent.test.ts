@@ -128,6 +128,24 @@ it('FM_039: a claim that finds nothing does not look from the beginning each tim
   expect(lease?.[2], 'and takes what there is room for elsewhere').toBe(elsewhere)
 })
 
+it('FM_039: a claim that finds less than it asks for, and did not look everywhere, says so', async () => {
+  const { add, session, claims, deadPile, lookNext, db } = await setupClaims()
+  const [old] = await deadPile()
+  await claims()
+  await release(db, [old as NonNullable<typeof old>], 'shutdown')
+  const fresh = await add()
+  await lookNext(0.95)
+
+  const told = await session.query<{ turn: string }>(`select fencepost.turn('w1', 1, false, null,
+    null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
+    '{default}', '{2}', '{2}', 2, false)`)
+
+  const [lease, unseen] = told.map(({ turn }) => JSON.parse(turn) as unknown[])
+  expect(lease?.[2]).toBe(fresh)
+  expect(unseen).toEqual(['unseen', expect.any(Number)])
+  expect(unseen?.[1]).toBeLessThanOrEqual(950)
+})
+
 it('FM_039: many jobs that come back before the marks are claimed one after the other', async () => {
   const { claims, deadPile, db, lookDue } = await setupClaims()
   const leases = await deadPile()

@@ -20,7 +20,7 @@
 -- Only then `first_claimed_at` is looked up; otherwise it is null.
 -- `told`: the number of the queue in a turn. The lease is then answered as the one text that the turn tells of it, and in no
 -- other column: twenty columns of a row would be put together and taken apart once more for each lease. The turn has the lock
--- on its name already, and is told by a setting (`fencepost_claim.unseen_ms`) if nothing was found and it has to look again.
+-- on its name already, and is told by a setting (`fencepost_claim.unseen_ms`) if too little was found and it has to look again.
 -- `paused`: whether anything is, if the caller has looked; otherwise it is looked for.
 -- (worker, turn) names the call: repeated with `again` after a lost reply it waits for the first try and answers the
 -- leases that one took.
@@ -111,11 +111,11 @@ begin
   v_picked := fencepost.pick(
     p_queue, p_limit, p_worker, v_tasks, p_turn, p_suspects, p_tries_max,
     p_turn is not null and p_visible_ms is null, p_told is not null); -- guard: claim.aged
-  if v_picked.rows = '{}' then
+  if v_picked.unseen_ms is not null then
     -- By a setting of this transaction: a row of the answer would be counted among the leases.
-    if v_picked.unseen_ms is not null then
-      perform set_config('fencepost_claim.unseen_ms', v_picked.unseen_ms::text, true); -- guard: claim.unseen
-    end if;
+    perform set_config('fencepost_claim.unseen_ms', v_picked.unseen_ms::text, true); -- guard: claim.unseen
+  end if;
+  if v_picked.rows = '{}' then
     return;
   end if;
   if p_start < cardinality(v_picked.rows) then

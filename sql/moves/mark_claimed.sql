@@ -3,8 +3,8 @@
 -- How far a session has come with its claims in each priority of a queue: it is to begin there, and not at what some old
 -- snapshot keeps. `rows`: what this claim is about to take. `keep`: whether marks are worth it; otherwise they are forgotten.
 -- `took`: what a look from the beginning has just cost; the next one is due after 100 times that, and five seconds at most, unless
--- that would be more than a twentieth of the time (`until`). If there is nothing beyond the marks, after 20 times that if it found nothing, 5 times if it found something (at once if
--- it took less than 2 ms), and two seconds at most (`next`).
+-- that would be more than a twentieth of the time (`until`). If there is nothing beyond the marks, after 20 times that if it found
+-- nothing, 5 times if it found something (at once if it took less than 50 ms), and two seconds at most (`next`).
 -- `full`: it found as much as it was to take. There may be more where that was: the next claim begins there, and not at an
 -- older mark beyond it. (Null if it passed over something that another process might take.)
 -- Others who look for the same need not look from the beginning meanwhile (`look`), if all that could be taken was.
@@ -58,7 +58,7 @@ begin
           interval '100 ms', least(100 * p_took, interval '5 s'), least(20 * p_took, interval '60 s'))), -- guard: mark_claimed.share
         'next', case
           when p_rows = '{}' and p_full then null -- guard: mark_claimed.oldest_alone (it took that, and looked at nothing else)
-          when p_rows = '{}' or p_took > interval '2 ms' then -- guard: mark_claimed.found
+          when p_rows = '{}' or p_took > interval '50 ms' then -- guard: mark_claimed.found
             extract(epoch from fencepost.clock() + least(case when p_rows = '{}' then 20 else 5 end * p_took, interval '2 s')) end) end;
     v_all := v_all || jsonb_build_object(v_key, v_mark);
     if p_took > interval '1 ms' -- what costs less may be done by everyone

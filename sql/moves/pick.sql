@@ -10,7 +10,8 @@
 -- priority (a setting, `fencepost_claim.marks`), and begins there. What has come back to an earlier place meanwhile is
 -- found by the next look from the beginning, of this session or of another that looks for the same: after 100 times what that look
 -- costs, or as soon as there is nothing beyond the marks; unless one was made a moment ago, and the caller can come back `later`:
--- then after 20 times that, or 5 times if it found something. In so many milliseconds (`unseen_ms`) it is to do so.
+-- then after 20 times that, or 5 times if it found something. In so many milliseconds (`unseen_ms`) it is to do so,
+-- and also if it has found less than `limit`.
 -- It sets nothing: it is called by claim only, and planned under the settings of that.
 -- Locks: rows of `ready`, skipping those another claim has locked.
 create or replace function fencepost.pick(
@@ -216,6 +217,11 @@ begin
     v_ranks := '{}';
     v_seqs := '{}';
   end loop;
+
+  if p_later and v_ranks <> '{}' and cardinality(rows) < p_limit and unseen_ms is null then -- guard: pick.some_unseen
+    unseen_ms := greatest(1, least(2000,
+      ceil(1000 * (coalesce((v_mark ->> 'next')::double precision, 0) - extract(epoch from fencepost.clock())))));
+  end if;
 
   v_blocks := pg_stat_get_xact_blocks_fetched('fencepost.ready'::regclass)
             + pg_stat_get_xact_blocks_fetched('fencepost.ready_pkey'::regclass) - v_blocks;

@@ -15,7 +15,7 @@
 --   ["nudged", null | "isolation"]: some gate has to be looked at again (isolation: for workers that began before version 16,
 --    and say READ COMMITTED only when they are told that their turns are above it)
 --   ["called"]: some run has something to do
---   ["unseen", ms]: a claim found nothing where it looked, and did not look everywhere (see pick): it has to look again then
+--   ["unseen", ms]: a claim found too little where it looked, and did not look everywhere (see pick): it has to look again then
 -- Claims from the queues in the order given, each at most its limit, together at most `room`, the first `starts` of each
 -- born started; from the first of them also one suspect (see claim) if `suspects`.
 -- Repeated with `again`, it answers the leases of its first try, from whichever queue; only if there are none it claims.
@@ -136,7 +136,7 @@ begin
           p_paused => v_paused) c; -- guard: turn.paused
       get diagnostics v_taken = row_count;
     end if;
-    if v_taken = 0 and current_setting('fencepost_claim.unseen_ms', true) <> '' then
+    if current_setting('fencepost_claim.unseen_ms', true) <> '' then
       return next json_build_array('unseen', current_setting('fencepost_claim.unseen_ms')::integer)::text; -- guard: turn.unseen
       perform set_config('fencepost_claim.unseen_ms', '', true);
     end if;
