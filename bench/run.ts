@@ -8,10 +8,10 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startRedis } from '../src/lab/peer-redis.js'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
 import type { Run, Stage } from './piece.js'
+import { startBenchRedis } from './redis.js'
 import { plotsOf, shown, type Told, tableOf, workloadsOf, writePages } from './report.js'
 import { Results } from './results.js'
 import { startBenchServer } from './server.js'
@@ -95,9 +95,15 @@ async function main(): Promise<void> {
     say('Installing the peers …')
     execFileSync('npm', ['ci', '--prefix', peers], { stdio: ['ignore', 'ignore', 'inherit'] })
   }
-  const { url, about, stop: stopServer } = await startBenchServer({ touched: !given.quick })
-  // As it is mostly run: it answers before anything is on disk.
-  const redis = await startRedis({ durable: false }).catch(() => undefined)
+  const redis = given.quick ? undefined : await startBenchRedis(say)
+  const {
+    url,
+    about,
+    stop: stopServer,
+  } = await startBenchServer({ touched: !given.quick }).catch(async (error) => {
+    await redis?.stop()
+    throw error
+  })
   const db = new Database({ url, poolSize: 1 })
   results.started('PostgreSQL', { versions: { server: await serverVersion(db) }, settings: about })
   const systems = new Systems({ url, redisPort: redis?.port }, (...started) => results.started(...started))

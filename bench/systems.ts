@@ -82,8 +82,7 @@ export class Systems {
   async #start(name: string, guest: boolean, node?: Node): Promise<System> {
     const program = programs[name]
     if (!program) throw new Error(`there is no system ${name}`)
-    if (program['on'] === 'redis' && this.#given.redisPort === undefined)
-      throw new Error('redis-server is not installed')
+    if (program['on'] === 'redis' && this.#given.redisPort === undefined) throw new Error('there is no redis-server')
     const system = await System.start(name, { ...program, ...this.#given, guest }, node)
     if (!guest) this.#onStart(name, { versions: system.versions, settings: system.settings })
     return system
