@@ -17,6 +17,7 @@ as $$
 #variable_conflict use_column
 declare
   v_now timestamptz := fencepost.clock();
+  v_first bigint;
   v_jobs uuid[];
   v_leases bigint[];
   v_workers text[];
@@ -27,12 +28,16 @@ declare
   v_calls fencepost.nudge[];
 begin
   perform fencepost.durable(); -- guard: lose.durable
+  if p_queue is null then
+    v_first := fencepost.first_lease();
+  end if;
   with ended as (
     delete from fencepost.leased l
     where l.ctid = any (case when p_queue is null then array(
       select q.ctid
       from fencepost.leased q
       where q.expires_at <= v_now -- guard: lose.expired
+        and q.lease_id >= v_first
       order by q.lease_id
       limit p_limit
       for update -- guard: lose.recheck
@@ -96,4 +101,37 @@ begin
     perform fencepost.admit(v_calls || fencepost.hand_over(v_freed, true), true);
   end if;
   return query select * from unnest(v_jobs, v_leases, v_workers, v_answers, v_outcomes);
+end $$;
+
+-- first_lease() → the number of the first lease that lives
+--
+-- Ended leases lie before it, and stay there for as long as some old snapshot keeps them. A session begins to look where it found the
+-- first one the last time. Numbers are given out before they are committed: one that was under way then may lie before that, so every
+-- five seconds a session looks from the beginning; more rarely if that takes more than a twentieth of its time, but once a minute.
+-- It is a setting of the session, one for each schema, and what it hides is hidden for no longer than that.
+-- Locks: none.
+create or replace function fencepost.first_lease() returns bigint
+language plpgsql
+set jit = off set enable_seqscan = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+  v_now timestamptz := fencepost.clock();
+  v_setting text := 'fencepost_lose.first_' || 'fencepost.leased'::regclass::oid;
+  v_mark jsonb := nullif(current_setting(v_setting, true), '');
+  v_first bigint;
+begin
+  if (v_mark ->> 'until')::double precision - extract(epoch from v_now) between 0 and 60 then -- guard: lose.from_the_beginning
+    v_first := (v_mark ->> 'first')::bigint; -- guard: lose.marked
+  else
+    v_mark := null;
+  end if;
+  -- If none lives, what is given out from now on comes behind the last number.
+  v_first := coalesce(
+    (select l.lease_id from fencepost.leased l where l.lease_id >= coalesce(v_first, -9223372036854775808) order by l.lease_id limit 1),
+    pg_sequence_last_value('fencepost.lease_seq'::regclass), -- as nextval(), it needs no more than USAGE
+    -9223372036854775808);
+  perform set_config(v_setting, jsonb_build_object('first', v_first, 'until', coalesce(
+    (v_mark ->> 'until')::double precision,
+    extract(epoch from v_now + greatest(interval '5 s', least(20 * (fencepost.clock() - v_now), interval '60 s')))))::text, false);
+  return v_first;
 end $$;

@@ -2,7 +2,7 @@ import type { Session } from './session.js'
 
 const pauseLock = 7_301
 
-/** A place to stand between a statement's snapshot and its first row of `leased`. */
+/** A place to stand between the snapshot of a statement that locks, changes or deletes rows and its first row of `leased`. */
 export function pauseScansOfLeased(gate: Session, ...paused: Session[]): Promise<{ resume(): Promise<void> }> {
   return pauseScansOf('leased', gate, ...paused)
 }
@@ -23,7 +23,9 @@ export async function pauseScansOf(
       return true;
     end $$;
     alter table fencepost.${table} enable row level security;
-    create policy scan_pause on fencepost.${table} using (public.scan_pause());
+    create policy scan_goes_on on fencepost.${table} for select using (true);
+    create policy scan_pause on fencepost.${table} for update using (public.scan_pause());
+    create policy scan_pause_too on fencepost.${table} for delete using (public.scan_pause());
     grant usage on schema fencepost to pg_monitor;
     grant all on all tables in schema fencepost to pg_monitor;
     grant all on all sequences in schema fencepost to pg_monitor;

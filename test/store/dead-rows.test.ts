@@ -539,7 +539,7 @@ describe('a job that is leased as it is enqueued', () => {
   })
 })
 
-it('the reaper passes over dead leases once', async () => {
+it('the reaper passes over dead leases once, and then begins behind them', async () => {
   const bundle = await setupDeadRows()
   const { enqueueMany, doAll, keepDead, blocks } = bundle
   const session = await Session.open(bundle)
@@ -557,6 +557,11 @@ it('the reaper passes over dead leases once', async () => {
   expect(
     await blocks(session, 'leased', () => session.query('select * from fencepost.reap(1000, 60000)')),
   ).toBeLessThan(walk * 1.5)
+  await session.query(`update fencepost.pulse set beat_at = beat_at - interval '50 s'`)
+
+  expect(
+    await blocks(session, 'leased', () => session.query('select * from fencepost.reap(1000, 60000)')),
+  ).toBeLessThan(few)
 })
 
 describe('among thousands of dead leases, one is found by its key', () => {
@@ -775,6 +780,23 @@ describe('each of many leases is looked up once, though that was planned while a
   it('by start', async () => {
     await expectOneLook((db, leases) => start(db, leases))
   })
+})
+
+it('a heartbeat reads each of many leases a few times, and not all of them for each', async () => {
+  const bundle = await setupDeadRows()
+  const { db, sql, enqueueMany } = bundle
+  await enqueueMany(200)
+  const leases = await claim(db, { queue: 'default', limit: 200, worker: 'w1' })
+  await sql('analyze fencepost.leased')
+  const session = await Session.open(bundle)
+  await session.begin()
+
+  expect(await extend(session, leases)).toHaveLength(200)
+  const [row] = await session.query<{ n: number }>(
+    `select pg_stat_get_xact_tuples_fetched('fencepost.leased_pkey'::regclass) as n`,
+  )
+
+  expect(row?.n).toBeLessThan(5 * leases.length)
 })
 
 describe('waiters at a gate, behind thousands that were admitted', () => {

@@ -188,6 +188,24 @@ it('charges a loss to a handler that started after the scan had begun', async ()
   expect(await bundle.see(id)).toMatchObject({ place: 'ready', losses: 1, releases: 0 })
 })
 
+it('finds a lease that was claimed before one that lived, and committed after that was seen', async () => {
+  const bundle = await setup()
+  const { add, take, advance } = bundle
+  await add()
+  await add()
+  const claimer = await Session.open(bundle)
+  await claimer.begin()
+  const [late] = await claim(claimer, { queue: 'default', limit: 1, worker: 'w1' })
+  const { leaseId } = await take()
+  const reaper = await Session.open(bundle)
+  expect(await loseExpired(reaper)).toEqual([])
+  await claimer.commit()
+  await advance(31_000)
+
+  expect(await loseExpired(reaper)).toMatchObject([{ leaseId: late?.leaseId }, { leaseId }])
+  expect(late?.leaseId).toBeLessThan(leaseId)
+})
+
 it('loses each lease once, however many look', async () => {
   const bundle = await setup()
   const ids = []
