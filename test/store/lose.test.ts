@@ -206,6 +206,20 @@ it('finds a lease that was claimed before one that lived, and committed after th
   expect(late?.leaseId).toBeLessThan(leaseId)
 })
 
+it('needs no more of the sequence of leases than a claim does', async () => {
+  const bundle = await setup()
+  await bundle.add()
+  const { leaseId } = await bundle.take()
+  await bundle.sql(`grant usage on schema fencepost to pg_monitor`)
+  await bundle.sql(`grant all on all tables in schema fencepost to pg_monitor`)
+  await bundle.sql(`grant usage on all sequences in schema fencepost to pg_monitor`)
+  await bundle.advance(31_000)
+  const reaper = await Session.open(bundle)
+  await reaper.query('set role pg_monitor')
+
+  expect(await loseExpired(reaper)).toMatchObject([{ leaseId }])
+})
+
 it('loses each lease once, however many look', async () => {
   const bundle = await setup()
   const ids = []
