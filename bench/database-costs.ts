@@ -31,15 +31,23 @@ async function now(db: Database): Promise<Costs> {
 /** In ticks of a hundredth of a second. Of a server on another machine, or another system than Linux, nothing is known. */
 function cpuOfFamily(parent: number | undefined): number {
   if (parent === undefined) return 0
-  let ticks = 0
-  for (const entry of readdirSync('/proc')) {
-    const fields = /^\d+$/.test(entry) ? statOf(Number(entry)) : undefined
-    if (!fields || (Number(entry) !== parent && Number(fields[1]) !== parent)) continue
-    ticks += Number(fields[11]) + Number(fields[12])
-    // Those that have ended are counted with their parent.
-    if (Number(entry) === parent) ticks += Number(fields[13]) + Number(fields[14])
+  for (;;) {
+    const ended = ticksOfEnded(parent)
+    let ticks = ended
+    for (const entry of readdirSync('/proc')) {
+      const fields = /^\d+$/.test(entry) ? statOf(Number(entry)) : undefined
+      if (fields && (Number(entry) === parent || Number(fields[1]) === parent))
+        ticks += Number(fields[11]) + Number(fields[12])
+    }
+    // A session that ended in between is in neither of the two, or in both.
+    if (ticksOfEnded(parent) === ended) return ticks / 100
   }
-  return ticks / 100
+}
+
+/** Those that have ended are counted with their parent. */
+function ticksOfEnded(parent: number): number {
+  const fields = statOf(parent)
+  return fields === undefined ? 0 : Number(fields[13]) + Number(fields[14])
 }
 
 function parentOf(pid: number): number | undefined {

@@ -30,6 +30,8 @@ const columns: Readonly<Record<string, string>> = {
   databaseCpuMicrosPerJob: 'database µs / job',
   workerCpuMicrosPerJob: 'client µs / job',
   workerMb: 'worker MB',
+  yardstickMs: 'yardstick ms',
+  stolenPercent: 'stolen %',
 }
 /** What a ratio and a spread are told of: the first of these that a workload has. */
 const leading = ['workerMb', 'perSecond', 'p50Ms']

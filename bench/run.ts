@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Database } from '../src/store/database.js'
 import { goalsOf } from './goals.js'
+import { watchingHost } from './host.js'
 import type { Run, Stage } from './piece.js'
 import { startBenchRedis } from './redis.js'
 import { plotsOf, shown, type Told, tableOf, workloadsOf, writePages } from './report.js'
@@ -76,8 +77,8 @@ function turned<Item>(items: readonly Item[], by: number): Item[] {
 /** A peer that cannot do it is told with its reason, and the others go on. */
 async function measure(stage: Stage, workload: Workload, run: Run, round: number): Promise<string> {
   try {
-    const figures = await run.run(stage)
-    results.add({ workload: workload.name, system: run.label, round, figures })
+    const [figures, host] = await watchingHost(() => run.run(stage))
+    results.add({ workload: workload.name, system: run.label, round, figures: { ...figures, ...host } })
     if (figures['perSecond'] !== undefined) return `${shown(figures['perSecond'])}/s`
     return Object.entries(figures)
       .map(([name, value]) => `${name} ${shown(value)}`)

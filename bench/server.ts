@@ -11,6 +11,7 @@ import { prepareNativePrograms } from '../src/embedded/native-programs.js'
 import { serverUser } from '../src/embedded/server-user.js'
 import { Database } from '../src/store/database.js'
 import { systemPrograms } from '../test/harness/test-server.js'
+import { setAsideHugePages } from './huge-pages.js'
 
 export interface BenchServer {
   readonly url: string
@@ -70,18 +71,23 @@ export async function startBenchServer({ touched = false } = {}): Promise<BenchS
   const programs =
     installed ??
     (await prepareNativePrograms(await findNativePackage(), join(directory, 'copies'), await serverUser(directory)))
-  const cluster = new Cluster({ programs, directory, settings })
-  await cluster.initialise()
-  const { url } = await cluster.start()
-  if (touched) await touchBuffers(url)
-  await makeSegments(url)
-  const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
-  return {
-    url,
-    about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}${touched ? ', buffers touched before' : ''}`,
-    stop: async () => {
-      await cluster.stop('fast')
-      rmSync(directory, { recursive: true, force: true })
-    },
+  const hugePages = setAsideHugePages(bufferMegabytes)
+  const cluster = new Cluster({ programs, directory, settings: { ...settings, huge_pages: hugePages ? 'on' : 'off' } })
+  const stop = async () => {
+    await cluster.stop('fast')
+    hugePages?.giveBack()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  try {
+    await cluster.initialise()
+    const { url } = await cluster.start()
+    if (touched) await touchBuffers(url)
+    await makeSegments(url)
+    const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
+    const pages = `${hugePages ? ', huge pages' : ''}${touched ? ', buffers touched before' : ''}`
+    return { url, about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}${pages}`, stop }
+  } catch (error) {
+    await stop()
+    throw error
   }
 }
