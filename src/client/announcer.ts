@@ -18,7 +18,8 @@ export class Announcer {
     this.#db = db
   }
 
-  async announce(all: readonly Named[]): Promise<void> {
+  /** Undefined if all of them are known. */
+  announce(all: readonly Named[]): Promise<void> | undefined {
     const fresh = new Map<string, Named>()
     let last: Named | undefined // thousands of jobs of one task are one name
     for (const named of all) {
@@ -27,7 +28,10 @@ export class Announcer {
       const key = JSON.stringify([named.task, named.queue])
       if (!this.#announced.has(key)) fresh.set(key, named)
     }
-    if (fresh.size === 0) return
+    return fresh.size === 0 ? undefined : this.#tell(fresh)
+  }
+
+  async #tell(fresh: ReadonlyMap<string, Named>): Promise<void> {
     for (const name of fresh.keys()) this.#announced.add(name)
     try {
       const names = [...fresh.values()].map(({ task, queue }) => ({ name: task, queue }))
