@@ -14,12 +14,8 @@ declare
   v_jobs uuid[];
   v_leases bigint[];
   v_keys text[];
-  v_loops text := current_setting('enable_nestloop');
-  v_no_loops text;
 begin
   perform fencepost.durable(); -- guard: overrun.durable
-  -- As a nested loop the update would go through all keys for each lease. Only here: what this calls is to be planned as always.
-  v_no_loops := set_config('enable_nestloop', 'off', true); -- guard: overrun.no_loop
   with late as (
     -- What is locked is told, not what the snapshot shows: another may have marked this lease a moment ago.
     select l.lease_id, l.job_id, coalesce(l.started_at, l.claimed_at) as since, l.overrun
@@ -36,7 +32,7 @@ begin
             from jsonb_array_elements(j.gates) as g
             where l.since + (g ->> 'overrunMs')::bigint * interval '1 ms' > v_now) as next_at
     from late l -- guard: overrun.locked_row
-    cross join lateral (select k.gates from fencepost.job k where k.id = l.job_id offset 0) j -- each by its key
+    join fencepost.job j on j.id = l.job_id
   ), marked as (
     update fencepost.leased l
     set overrun = o.over, overrun_at = o.next_at -- guard: overrun.mark
@@ -49,7 +45,6 @@ begin
   from judged o
   cross join lateral unnest(o.over) as k
   where o.overrun is null or k <> all (o.overrun); -- guard: overrun.once
-  v_loops := set_config('enable_nestloop', v_loops, true); -- guard: overrun.loops_again
 
   if v_keys is not null then
     perform fencepost.admit(fencepost.hand_over(v_keys, true), true, false);
