@@ -1,7 +1,6 @@
 /**
  * Huge pages for the buffers of a server, as PostgreSQL's manual advises for large ones. Only root may set them aside, and only the
- * kernel of Linux has them; what of them was given out elsewhere is left alone. They stay set aside if this process is killed with
- * SIGKILL: `sysctl vm.nr_hugepages=0` gives them back.
+ * kernel of Linux has them; what of them was given out elsewhere is left alone.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -9,7 +8,10 @@ const countPath = '/proc/sys/vm/nr_hugepages'
 /** What a server shares besides its buffers: 3 % of them, and what its sessions need. */
 const [share, restMegabytes] = [1.04, 128]
 
-/** Sets aside enough for so many megabytes of buffers; undefined if that cannot be had. */
+/**
+ * Sets aside enough for so many megabytes of buffers; undefined if that cannot be had. Once a server has taken them they can be given
+ * back: it keeps them to its end, however that comes, and the kernel takes them then.
+ */
 export function setAsideHugePages(bufferMegabytes: number): { giveBack(): void } | undefined {
   try {
     const before = readFileSync(countPath, 'utf8')

@@ -75,12 +75,11 @@ export async function startBenchServer({ touched = false } = {}): Promise<BenchS
   const cluster = new Cluster({ programs, directory, settings: { ...settings, huge_pages: hugePages ? 'on' : 'off' } })
   const stop = async () => {
     await cluster.stop('fast')
-    hugePages?.giveBack()
     rmSync(directory, { recursive: true, force: true })
   }
   try {
-    await cluster.initialise()
-    const { url } = await cluster.start()
+    const started = cluster.initialise().then(() => cluster.start())
+    const { url } = await started.finally(() => hugePages?.giveBack())
     if (touched) await touchBuffers(url)
     await makeSegments(url)
     const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
