@@ -19,20 +19,23 @@ export interface BenchServer {
   readonly stop: () => Promise<void>
 }
 
-const walGigabytes = 7
+const walGigabytes = 8
 /** What this process may have, in a container, too. */
 const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
 const bufferMegabytes = Math.floor(memory / 4 / 1_048_576)
 
 /**
  * Durable, with room for the work: a quarter of the machine's memory for buffers, as PostgreSQL's manual advises. A minute of it
- * writes six gigabytes of WAL: with fewer segments, or a checkpoint on the way, its end would be slower than its beginning by what
- * the server does for that.
+ * writes up to seven gigabytes of WAL, and some before: with fewer segments, or a checkpoint on the way, its end would be slower than
+ * its beginning by what the server does for that. With many more they would fill the memory, and be read and written anew: how many
+ * are kept follows from how long a checkpoint that nobody asks for may take, and none comes here.
  */
 const settings = {
   shared_buffers: `${bufferMegabytes}MB`,
   min_wal_size: `${walGigabytes}GB`,
-  max_wal_size: `${2 * walGigabytes}GB`, // half of it, and a little more, is the distance of two checkpoints
+  max_wal_size: `${walGigabytes + 2}GB`,
+  checkpoint_completion_target: '0.1', // so 1/1.1 of that is the distance of two checkpoints
+  autovacuum_naptime: '15s', // as the guide advises: so it is no matter of luck which part of a minute has more to clean up
   max_connections: '200',
 }
 
