@@ -13,6 +13,8 @@ interface Named {
 export class Announcer {
   readonly #db: Database
   readonly #announced = new Set<string>()
+  /** What nearly every call names again. */
+  #lastAnnounced: Named | undefined
 
   constructor(db: Database) {
     this.#db = db
@@ -20,15 +22,17 @@ export class Announcer {
 
   /** Undefined if all of them are known. */
   announce(all: readonly Named[]): Promise<void> | undefined {
-    const fresh = new Map<string, Named>()
-    let last: Named | undefined // thousands of jobs of one task are one name
+    let fresh: Map<string, Named> | undefined
+    let last = this.#lastAnnounced // thousands of jobs of one task are one name
     for (const named of all) {
       if (named.task === last?.task && named.queue === last.queue) continue
       last = named
       const key = JSON.stringify([named.task, named.queue])
-      if (!this.#announced.has(key)) fresh.set(key, named)
+      if (!this.#announced.has(key)) (fresh ??= new Map()).set(key, named)
     }
-    return fresh.size === 0 ? undefined : this.#tell(fresh)
+    if (fresh) return this.#tell(fresh)
+    if (last && last !== this.#lastAnnounced) this.#lastAnnounced = { task: last.task, queue: last.queue } // not its payload
+    return undefined
   }
 
   async #tell(fresh: ReadonlyMap<string, Named>): Promise<void> {
@@ -38,6 +42,7 @@ export class Announcer {
       await announceTasks(this.#db, names)
     } catch (error) {
       for (const name of fresh.keys()) this.#announced.delete(name)
+      this.#lastAnnounced = undefined // guard: announcer.again
       throw error
     }
   }

@@ -9,7 +9,7 @@ import { type Cancelled, cancel, type Controlled, type RetryAnswer, retryEnded, 
 import { checkedSqsOptions, type SqsOptions } from '../sqs/sqs-options.js'
 import type { SqsServer } from '../sqs/sqs-server.js'
 import { Database, type Queryable } from '../store/database.js'
-import { type EnqueueAnswer, enqueue, type NewJob } from '../store/enqueue.js'
+import { enqueueExceptions, type NewJob } from '../store/enqueue.js'
 import { listGates, pause, readGate, resume, setLimit, skip } from '../store/gates.js'
 import { migrate, requireSchema } from '../store/migrator.js'
 import { listQueues, readJob, readOutcomes } from '../store/read.js'
@@ -123,10 +123,12 @@ class Client implements Fencepost {
     // A transaction may hold the last connection of the pool: then the names are told when there is one again.
     if (tx) announced?.catch((error: unknown) => this.#events.emit('error', { during: 'announcing a task', error }))
     else if (announced) await announced
-    const answers = await (tx ? enqueue(this.#db, jobs, tx, !ownIds) : this.#enqueues.enqueue(jobs, ownIds))
+    const exceptions = await (tx
+      ? enqueueExceptions(this.#db, jobs, tx, !ownIds)
+      : this.#enqueues.enqueue(jobs, ownIds))
     return jobs.map((job) => {
-      const answer = answers.get(job.id) as EnqueueAnswer
-      answers.set(job.id, 'existing') // an id that is given twice is one job
+      const answer = exceptions.get(job.id) ?? 'enqueued'
+      if (ownIds) exceptions.set(job.id, 'existing') // an id that is given twice is one job
       if (answer !== 'existing') this.#events.emit('enqueued', { jobId: job.id, task: job.task, queue: job.queue })
       if (answer === 'discarded') this.#events.emit('discarded', { jobId: job.id, task: job.task })
       return { id: job.id, answer, result: (waiting) => this.result<Result>(job.id, waiting) }

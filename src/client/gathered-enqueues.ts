@@ -1,8 +1,9 @@
 import { Coalescer, weightOf } from '../store/coalescer.js'
 import type { Database } from '../store/database.js'
-import { type EnqueueAnswer, enqueue, enqueueAfter, type NewJob } from '../store/enqueue.js'
+import { type EnqueueAnswer, enqueueAfter, enqueueExceptions, type NewJob } from '../store/enqueue.js'
 import type { Alone } from '../worker/turns.js'
 
+/** Of those that are not simply enqueued. */
 type Answers = Map<string, EnqueueAnswer>
 
 /** What has more jobs than this is a statement of its own. */
@@ -22,8 +23,8 @@ export class GatheredEnqueues {
       run: async (asks) => {
         const all = asks.flat()
         const carried = carry(all, (failed) => enqueueAfter(db, all, failed))
-        const answers = await (carried?.then(() => allEnqueued(all)) ?? enqueue(db, all, undefined, true))
-        return asks.map(() => answers) // which names each of their jobs; the ids of two calls are never the same here
+        const answers = await (carried?.then(() => new Map()) ?? enqueueExceptions(db, all, undefined, true))
+        return asks.map(() => answers) // the ids of two calls are never the same here
       },
       weight: (jobs) => weightOf(jobs.map(({ payloadText }) => payloadText.length)),
     })
@@ -32,10 +33,6 @@ export class GatheredEnqueues {
   /** An id of the caller's may be one that another transaction is just storing, which would be waited for by all. */
   enqueue(jobs: readonly NewJob[], ownIds: boolean): Promise<Answers> {
     const isAlone = ownIds || jobs.length > gatheredMax
-    return isAlone ? enqueue(this.#db, jobs, undefined, !ownIds) : this.#line.ask(jobs)
+    return isAlone ? enqueueExceptions(this.#db, jobs, undefined, !ownIds) : this.#line.ask(jobs)
   }
-}
-
-function allEnqueued(jobs: readonly NewJob[]): Answers {
-  return new Map(jobs.map(({ id }) => [id, 'enqueued']))
 }

@@ -1,6 +1,7 @@
 /**
  * Arrays as PostgreSQL has them on the wire: a Buffer is sent as it is, and the server copies what it would otherwise read from text,
- * an id by sixteen conversions of two digits. For what is told of every job. Ids are those that the database has told.
+ * an id by sixteen conversions of two digits. For what is told of every job. Ids are those that the database has told, or that were
+ * made here.
  */
 const oids = { uuid: 2950, bigint: 20 }
 /** Dimensions, whether there are nulls, the type, the number of elements, the index of the first. */

@@ -29,6 +29,9 @@ export function weightOf(bytes: readonly number[]): number {
   return bytes.reduce((sum, size) => sum + Math.max(1, size / bytesOfOne), 0)
 }
 
+const none: readonly string[] = []
+const nothing = () => none
+
 const weightMax = 500
 const runningMax = 4
 /** With one on its way, another one begins only if it is worth it: what comes meanwhile makes the next one larger. */
@@ -97,7 +100,7 @@ export class Coalescer<Ask, Answer> {
   }
 
   #take(): Waiting<Ask, Answer>[] {
-    const { weight, apart = () => [] } = this.#options
+    const { weight, apart = nothing } = this.#options
     const taken: Waiting<Ask, Answer>[] = []
     const left: Waiting<Ask, Answer>[] = []
     const seen = new Set<string>()

@@ -63,6 +63,7 @@ export class Database {
   readonly #retryMs: number
   readonly #pause: (ms: number) => Promise<void>
   readonly #names = new Map<string, string>()
+  readonly #texts = new Map<string, string>()
   readonly #transactions: Transactions
   #closed = false
   #saysReadCommitted = false
@@ -159,7 +160,7 @@ export class Database {
     tx?: Queryable,
     first?: () => Promise<void>,
   ): Promise<Row[]> {
-    const text = (again: boolean) => inSchema(typeof sql === 'string' ? sql : sql(again), this.schema)
+    const text = (again: boolean) => this.#inSchema(typeof sql === 'string' ? sql : sql(again))
     if (tx) {
       try {
         return (await tx.query(text(false), values(false))).rows as Row[]
@@ -190,7 +191,7 @@ export class Database {
   /** The same, tried once: how it is repeated is the caller's to decide. FP_COMMIT_UNKNOWN: it may have been carried out. */
   async moveOnce<Row>(sql: string, values: unknown[]): Promise<Row[]> {
     try {
-      return (await this.#runMove(inSchema(sql, this.schema), values)).rows as Row[]
+      return (await this.#runMove(this.#inSchema(sql), values)).rows as Row[]
     } catch (error) {
       // guard: database.once_unknown
       throw isOutcomeUnknown(error)
@@ -251,6 +252,15 @@ export class Database {
       this.#prepares = false
       return this.#query({ text, values })
     }
+  }
+
+  /** Made once for each of the texts of moves, of which there are a few. */
+  #inSchema(sql: string): string {
+    const known = this.#texts.get(sql)
+    if (known !== undefined) return known
+    const text = inSchema(sql, this.schema)
+    this.#texts.set(sql, text)
+    return text
   }
 
   /** Tells the move, for those who look at the connection; a digest keeps two texts of one move apart, wherever they meet. */

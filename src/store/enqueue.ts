@@ -1,4 +1,5 @@
 import { FencepostError } from '../errors.js'
+import { uuidArray } from './binary-arrays.js'
 import { copiedLeast, enqueueCopied } from './copied-jobs.js'
 import type { Database, Queryable } from './database.js'
 import { codeOf, wasRefusedBefore } from './database-errors.js'
@@ -30,10 +31,12 @@ const oneId = 'select $1::uuid as job_id, fencepost.enqueue_one($1, $2, $3, $4, 
 const freshAlike = 'select * from fencepost.enqueue_alike($1, $2, $3, $4, $5, $6, $7, $8)'
 
 /** What `enqueue_alike` is given: these jobs differ in their ids and payloads only, and have neither delay nor gates. */
-export function alikeValues(jobs: readonly NewJob[]): unknown[] {
+export function alikeValues(jobs: readonly NewJob[], own: boolean): unknown[] {
   const { task, queue, priority, failuresMax, lossesMax, leaseMs } = jobs[0] as NewJob
   const payloads = `[${payloadsOf(jobs).join()}]`
-  return [arrayText(idsOf(jobs)), payloads, task, queue, priority, failuresMax, lossesMax, leaseMs]
+  // A connection of the caller's may be one that sends no Buffer as it is.
+  const ids = own ? uuidArray(idsOf(jobs)) : arrayText(idsOf(jobs))
+  return [ids, payloads, task, queue, priority, failuresMax, lossesMax, leaseMs]
 }
 
 interface Statement {
@@ -41,15 +44,26 @@ interface Statement {
   readonly values: () => unknown[]
 }
 
-/**
- * All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. `fresh`: the ids
- * were made for this very call, so that only a repeat of it has to look whether they are there.
- */
+/** All or none; in the order given. A repeat under the same ids answers `existing` and touches nothing. */
 export async function enqueue(
   db: Database,
   jobs: readonly NewJob[],
   tx?: Queryable,
   fresh = false,
+): Promise<Map<string, EnqueueAnswer>> {
+  const exceptions = await enqueueExceptions(db, jobs, tx, fresh)
+  return new Map(jobs.map(({ id }) => [id, exceptions.get(id) ?? 'enqueued']))
+}
+
+/**
+ * The same; tells only what is not `enqueued`: nearly nothing, and a map of all would be made for every call. `fresh`: the ids
+ * were made for this very call, so that only a repeat of it has to look whether they are there.
+ */
+export async function enqueueExceptions(
+  db: Database,
+  jobs: readonly NewJob[],
+  tx: Queryable | undefined,
+  fresh: boolean,
 ): Promise<Map<string, EnqueueAnswer>> {
   const own = tx === undefined // guard: enqueue.own_tx
   const first = statementOf(jobs, fresh, own)
@@ -61,10 +75,7 @@ export async function enqueue(
     // guard: enqueue.copied_plain
     jobs.length >= copiedLeast && first.sql === freshAlike ? () => enqueueCopied(db, jobs) : undefined,
   )
-  const answers = new Map<string, EnqueueAnswer>()
-  for (const { id } of jobs) answers.set(id, 'enqueued')
-  for (const row of rows) answers.set(row.job_id, row.answer)
-  return answers
+  return new Map(rows.map(({ job_id, answer }) => [job_id, answer]))
 }
 
 /**
@@ -89,7 +100,7 @@ function statementOf(jobs: readonly NewJob[], fresh: boolean, own: boolean): Sta
   const alike = first !== undefined && areAlike(jobs)
   // guard: enqueue.plain_only
   if (alike && first.delayMs === 0 && first.gatesText === null) {
-    if (fresh) return { sql: freshAlike, values: () => alikeValues(jobs) }
+    if (fresh) return { sql: freshAlike, values: () => alikeValues(jobs, own) }
     const { id, payloadText, task, queue, priority, failuresMax, lossesMax, leaseMs } = first
     const common = [task, queue, priority, failuresMax, lossesMax, leaseMs]
     if (jobs.length === 1) return { sql: oneId, values: () => [id, payloadText, ...common] }

@@ -95,7 +95,7 @@ export async function takeTurnStoring(
   const { worker, turn: number, tasks, claim } = turn
   const { limit, starts } = claim.queues[0] as Turn['claim']['queues'][number]
   const sentAtMs = performance.now()
-  const values = [worker, number, tasks, limit, starts, claim.room, ...alikeValues(jobs)]
+  const values = [worker, number, tasks, limit, starts, claim.room, ...alikeValues(jobs, true)]
   return turnAnswer(turn, await db.moveOnce<ToldRow>(storing, values), sentAtMs)
 }
 

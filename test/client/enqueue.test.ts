@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { FencepostEvents } from '../../src/events.js'
 import { defaults, limits } from '../../src/limits.js'
+import { untilBlockedBy } from '../harness/blocked.js'
+import { Session } from '../harness/session.js'
 import { task } from '../../src/task/task.js'
 import { anything, double, open, rowCounts, setupClient } from './setup.js'
 
@@ -107,6 +109,24 @@ describe('enqueue', () => {
       { name: 'double', queue: 'default' },
       { name: 'double', queue: 'other' },
     ])
+  })
+
+  it('announces a task again whose announcement failed, though a call meanwhile took it for known', async () => {
+    const bundle = await setupClient()
+    const { fp, sql } = bundle
+    const holder = await Session.open(bundle)
+    await holder.begin()
+    await holder.client.query('lock table fencepost.task in share mode')
+    const refused = fp.enqueue(double, { n: 1 }).catch((error: unknown) => error)
+    const pid = await untilBlockedBy(sql, holder)
+    await fp.enqueue(double, { n: 2 })
+    await sql('select pg_cancel_backend($1)', [pid])
+    expect(await refused).toMatchObject({ cause: { code: '57014' } })
+    await holder.commit()
+
+    await fp.enqueue(double, { n: 3 })
+
+    expect(await sql('select name from fencepost.task')).toEqual([{ name: 'double' }])
   })
 
   it('keeps to its own schema', async () => {
