@@ -109,8 +109,8 @@ it('looks for the leases of such a turn when its jobs are stored, and not before
 
 it('leaves a job whose turn never arrived to a plain enqueue', async () => {
   const { carry, proxy, received, placesOf } = await setupCarrier()
-  const job = aJob()
-  const [claimed, lost] = [received(), proxy.loseRequest(job.id)]
+  const job = aJob({ payloadText: '"never arrives"' })
+  const [claimed, lost] = [received(), proxy.loseRequest('never arrives')]
 
   await carry([job])
 
