@@ -25,8 +25,8 @@ begin
   with made as (
     insert into fencepost.job (id, seq, created_at, lease_ms, priority, failures_max, losses_max, queue, task, payload)
     select a.id, nextval('fencepost.job_seq'), fencepost.clock(), p_lease_ms, p_priority, p_failures_max, p_losses_max,
-           p_queue, p_task, a.payload
-    from rows from (unnest(p_ids), jsonb_array_elements(p_payloads::jsonb)) as a(id, payload)
+           p_queue, p_task, a.payload::jsonb
+    from rows from (unnest(p_ids), json_array_elements(p_payloads)) as a(id, payload)
     returning id, seq
   )
   insert into fencepost.ready

@@ -42,7 +42,7 @@ export class Announcer {
       await announceTasks(this.#db, names)
     } catch (error) {
       for (const name of fresh.keys()) this.#announced.delete(name)
-      this.#lastAnnounced = undefined // guard: announcer.again
+      this.#lastAnnounced = undefined
       throw error
     }
   }
