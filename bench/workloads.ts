@@ -203,13 +203,14 @@ const commit: Workload = {
 
 const minute = { backlog: 10_000, seconds: 60 }
 /**
- * Begun after another minute of the same: the server's autovacuum comes once a minute, and has nothing to do in tables that were just
+ * Begun after half a minute of the same: the server's autovacuum comes every 15 s, and has nothing to do in tables that were just
  * vacuumed. So the first tenth has its share of that, as the last has.
  */
-const plain = { ...minute, warmUpSeconds: 60, concurrency: 1_000 }
+const plain = { ...minute, warmUpSeconds: 30, concurrency: 1_000 }
 const oneGate = { ...minute, kind: 'oneGate', concurrency: 100 } as const
 const together: Workload = {
   name: 'enqueue and process together, 60 s',
+  moreRounds: 2,
   runs: [toppedUp('plain', plain), toppedUp('plain, a transaction held open', { ...plain, pinned: true })],
 }
 /** By themselves: after so few jobs in a minute others would find less of their memory as they had left it. */
