@@ -39,7 +39,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`)
 const directory = join(import.meta.dirname, 'results')
 const results = new Results(join(directory, given.quick ? 'quick.jsonl' : 'full.jsonl'), given.resume)
 const cannot: Record<string, string> = {}
-let isStopped = false
+const stopping = new AbortController()
 
 async function measureAll(stage: Stage): Promise<void> {
   const chosen = workloads.filter(({ name, quick }) =>
@@ -56,7 +56,7 @@ async function measureAll(stage: Stage): Promise<void> {
   const startedAt = performance.now()
   let before: Workload | undefined
   for (const [n, { workload, run, round }] of steps.entries()) {
-    if (isStopped) return
+    if (stopping.signal.aborted) return
     if (results.has(workload.name, run.label, round) || cannot[`${workload.name}: ${run.label}`]) continue
     if (workload !== before) await stage.systems.endGuests()
     before = workload
@@ -84,7 +84,7 @@ async function measure(stage: Stage, workload: Workload, run: Run, round: number
       .map(([name, value]) => `${name} ${shown(value)}`)
       .join(', ')
   } catch (error) {
-    if (isStopped) return 'stopped'
+    if (stopping.signal.aborted) return 'stopped'
     const reason = error instanceof Error ? (error.message.split('\n')[0] as string) : String(error)
     cannot[`${workload.name}: ${run.label}`] = reason
     return `not measured: ${reason}`
@@ -101,18 +101,14 @@ async function main(): Promise<void> {
     url,
     about,
     stop: stopServer,
-  } = await startBenchServer({ touched: !given.quick }).catch(async (error) => {
+  } = await startBenchServer({ touched: !given.quick, signal: stopping.signal }).catch(async (error) => {
     await redis?.stop()
     throw error
   })
   const db = new Database({ url, poolSize: 1 })
   results.started('PostgreSQL', { versions: { server: await serverVersion(db) }, settings: about })
   const systems = new Systems({ url, redisPort: redis?.port }, (...started) => results.started(...started))
-  const stop = () => {
-    isStopped = true
-    systems.kill()
-  }
-  process.once('SIGINT', stop).once('SIGTERM', stop)
+  stopping.signal.addEventListener('abort', () => systems.kill())
   try {
     await measureAll({ db, url, systems, scale })
   } finally {
@@ -149,8 +145,15 @@ function tell(): void {
   if (Object.keys(cannot).length > 0) console.table(cannot)
 }
 
-await main()
-if (isStopped) {
+// More than once: a terminal tells all of its processes, and those that started this one pass it on. And whoever reads what is told may
+// be gone by then: the servers are stopped all the same.
+process.on('SIGINT', () => stopping.abort()).on('SIGTERM', () => stopping.abort())
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stopping.abort())
+
+await main().catch((error: unknown) => {
+  if (!stopping.signal.aborted) throw error
+})
+if (stopping.signal.aborted) {
   say('Stopped. `npm run bench -- --resume` goes on, with the same options as before.')
   process.exitCode = 130
 } else tell()

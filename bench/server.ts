@@ -43,9 +43,10 @@ const settings = {
  * A server that has been at work for a while writes its WAL into segments that are there. To make them, in memory that was
  * never touched, costs up to a third of the work itself on some machines, and whoever is measured first would pay for it.
  */
-async function makeSegments(url: string): Promise<void> {
+async function makeSegments(url: string, signal?: AbortSignal): Promise<void> {
   const db = new Database({ url, poolSize: 1 })
   for (let gigabytes = 0; gigabytes < walGigabytes; gigabytes += 1 / 16) {
+    signal?.throwIfAborted()
     await db.once(`select pg_logical_emit_message(false, 'bench', repeat('x', 64 * 1024 * 1024))`)
   }
   await db.once('checkpoint')
@@ -53,19 +54,26 @@ async function makeSegments(url: string): Promise<void> {
 }
 
 /** So it is with buffers: one row for each page of them, not logged, and not by a statement that would use a few in turn. */
-async function touchBuffers(url: string): Promise<void> {
+async function touchBuffers(url: string, signal?: AbortSignal): Promise<void> {
   const db = new Database({ url, poolSize: 1 })
   await db.once('create unlogged table bench_page (filler text)')
   await db.once('alter table bench_page alter column filler set storage plain, set (autovacuum_enabled = off)')
   for (let megabytes = 0; megabytes < bufferMegabytes; megabytes += 256) {
+    signal?.throwIfAborted()
     await db.once(`insert into bench_page select repeat('x', 8000) from generate_series(1, 256 * 128)`)
   }
   await db.once('drop table bench_page')
   await db.close()
 }
 
-/** `touched`: its buffers are, too, which takes a minute. */
-export async function startBenchServer({ touched = false } = {}): Promise<BenchServer> {
+/** `touched`: its buffers are, too, which takes a minute. `signal`: it is not wanted any more, and is stopped. */
+export async function startBenchServer({
+  touched = false,
+  signal,
+}: {
+  touched?: boolean
+  signal?: AbortSignal
+} = {}): Promise<BenchServer> {
   const given = process.env['DATABASE_URL']
   if (given) return { url: given, about: 'DATABASE_URL', stop: async () => {} }
   const directory = mkdtempSync(join(tmpdir(), 'fencepost-bench-'))
@@ -83,8 +91,8 @@ export async function startBenchServer({ touched = false } = {}): Promise<BenchS
   try {
     const started = cluster.initialise().then(() => cluster.start())
     const { url } = await started.finally(() => hugePages?.giveBack())
-    if (touched) await touchBuffers(url)
-    await makeSegments(url)
+    if (touched) await touchBuffers(url, signal)
+    await makeSegments(url, signal)
     const set = Object.entries(settings).map(([name, value]) => `${name} ${value}`)
     const pages = `${hugePages ? ', huge pages' : ''}${touched ? ', buffers touched before' : ''}`
     return { url, about: `${installed ? 'installed' : 'embedded'}, ${set.join(', ')}${pages}`, stop }

@@ -88,7 +88,11 @@ export function median(values: readonly number[]): number {
 }
 
 export async function onServer<Figures>(bench: (url: string, db: Database) => Promise<Figures>): Promise<Figures> {
-  const { url, stop } = await startBenchServer()
+  const stopping = new AbortController()
+  // A server of its own does not end with the terminal.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
+  const { url, stop } = await startBenchServer({ signal: stopping.signal })
+  stopping.signal.addEventListener('abort', () => void stop().finally(() => process.exit(130)))
   await migrate({ url, schema })
   const db = new Database({ url, schema, poolSize: 1 })
   try {
