@@ -91,7 +91,10 @@ export async function onServer<Figures>(bench: (url: string, db: Database) => Pr
   const stopping = new AbortController()
   // A server of its own does not end with the terminal.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopping.abort())
-  const { url, stop } = await startBenchServer({ signal: stopping.signal })
+  const { url, stop } = await startBenchServer({ signal: stopping.signal }).catch((error: unknown) => {
+    if (stopping.signal.aborted) process.exit(130)
+    throw error
+  })
   stopping.signal.addEventListener('abort', () => void stop().finally(() => process.exit(130)))
   await migrate({ url, schema })
   const db = new Database({ url, schema, poolSize: 1 })
